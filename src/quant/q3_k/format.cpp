@@ -1,0 +1,43 @@
+#include "quant/common/codec.h"
+#include "quant/common/random_scale.h"
+#include "quant/q3_k/block.h"
+
+namespace brass {
+namespace {
+
+struct Codec {
+  using Block = BlockQ3_K;
+  static constexpr int kValues = 256, kGroup = 16;
+  static constexpr bool kHasMin = false;
+
+  static void unpack(const Block& block, CanonicalBlock& __restrict out) {
+    for (int half = 0; half < 2; ++half) {
+      for (int k = 0; k < 4; ++k) {
+        for (int j = 0; j < 32; ++j) {
+          const int low = (block.qs[32 * half + j] >> (2 * k)) & 3;
+          const int high = (block.hmask[j] >> (4 * half + k)) & 1;
+          out.code[128 * half + 32 * k + j] = static_cast<int8_t>((low | high << 2) - 4);
+        }
+      }
+    }
+    const float d = f16_to_f32(block.d);
+    for (int g = 0; g < 16; ++g) {
+      const int low = (block.scales[g % 8] >> (4 * (g / 8))) & 15;
+      const int high = (block.scales[8 + g % 4] >> (2 * (g / 4))) & 3;
+      out.scale[g] = d * static_cast<float>((low | high << 4) - 32);
+    }
+  }
+
+  static bool finite(const Block& block) { return finite_f16(block.d); }
+
+  static void set_scale(Block& block, float magnitude) {
+    constexpr float kRms = 43.3f;  // of a random scale − 32 times a random code − 4
+    block.d = random_signed_f16_scale(block.d, magnitude / kRms);
+  }
+};
+
+}  // namespace
+
+extern constinit const Format format_q3_k = make_format<Codec>(Type::Q3_K, "Q3_K", nullptr);
+
+}  // namespace brass

@@ -1,0 +1,33 @@
+#include "quant/common/codec.h"
+#include "quant/common/random_scale.h"
+#include "quant/q4_0/block.h"
+
+namespace brass {
+namespace {
+
+struct Codec {
+  using Block = BlockQ4_0;
+  static constexpr int kValues = 32, kGroup = 32;
+  static constexpr bool kHasMin = false;
+
+  static void unpack(const Block& block, CanonicalBlock& __restrict out) {
+    for (int j = 0; j < 16; ++j) {
+      out.code[j] = static_cast<int8_t>((block.qs[j] & 15) - 8);
+      out.code[16 + j] = static_cast<int8_t>((block.qs[j] >> 4) - 8);
+    }
+    out.scale[0] = f16_to_f32(block.d);
+  }
+
+  static bool finite(const Block& block) { return finite_f16(block.d); }
+
+  static void set_scale(Block& block, float magnitude) {
+    constexpr float kRms = 4.64f;  // of a random code − 8
+    block.d = random_signed_f16_scale(block.d, magnitude / kRms);
+  }
+};
+
+}  // namespace
+
+extern constinit const Format format_q4_0 = make_format<Codec>(Type::Q4_0, "Q4_0", nullptr);
+
+}  // namespace brass

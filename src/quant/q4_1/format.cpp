@@ -1,0 +1,35 @@
+#include "quant/common/codec.h"
+#include "quant/common/random_scale.h"
+#include "quant/q4_1/block.h"
+
+namespace brass {
+namespace {
+
+struct Codec {
+  using Block = BlockQ4_1;
+  static constexpr int kValues = 32, kGroup = 32;
+  static constexpr bool kHasMin = true;
+
+  static void unpack(const Block& block, CanonicalBlock& __restrict out) {
+    for (int j = 0; j < 16; ++j) {
+      out.code[j] = static_cast<int8_t>(block.qs[j] & 15);
+      out.code[16 + j] = static_cast<int8_t>(block.qs[j] >> 4);
+    }
+    out.scale[0] = f16_to_f32(block.d);
+    out.min[0] = -f16_to_f32(block.m);
+  }
+
+  static bool finite(const Block& block) { return finite_f16(block.d) && finite_f16(block.m); }
+
+  static void set_scale(Block& block, float magnitude) {
+    constexpr float kMean = 7.5f, kDeviation = 4.61f;  // of a random code
+    block.d = random_f16_scale(block.d, magnitude / kDeviation);
+    block.m = f32_to_f16(-kMean * f16_to_f32(block.d));
+  }
+};
+
+}  // namespace
+
+extern constinit const Format format_q4_1 = make_format<Codec>(Type::Q4_1, "Q4_1", nullptr);
+
+}  // namespace brass

@@ -1,0 +1,36 @@
+#include "quant/common/bits.h"
+#include "quant/common/codec.h"
+#include "quant/common/random_scale.h"
+#include "quant/q5_0/block.h"
+
+namespace brass {
+namespace {
+
+struct Codec {
+  using Block = BlockQ5_0;
+  static constexpr int kValues = 32, kGroup = 32;
+  static constexpr bool kHasMin = false;
+
+  static void unpack(const Block& block, CanonicalBlock& __restrict out) {
+    uint8_t high[32];
+    for (int k = 0; k < 4; ++k) store8(high + 8 * k, spread_bits(block.qh[k]) << 4);
+    for (int j = 0; j < 16; ++j) {
+      out.code[j] = static_cast<int8_t>(((block.qs[j] & 15) | high[j]) - 16);
+      out.code[16 + j] = static_cast<int8_t>(((block.qs[j] >> 4) | high[16 + j]) - 16);
+    }
+    out.scale[0] = f16_to_f32(block.d);
+  }
+
+  static bool finite(const Block& block) { return finite_f16(block.d); }
+
+  static void set_scale(Block& block, float magnitude) {
+    constexpr float kRms = 9.25f;  // of a random code − 16
+    block.d = random_signed_f16_scale(block.d, magnitude / kRms);
+  }
+};
+
+}  // namespace
+
+extern constinit const Format format_q5_0 = make_format<Codec>(Type::Q5_0, "Q5_0", nullptr);
+
+}  // namespace brass

@@ -1,0 +1,45 @@
+#include "quant/common/codec.h"
+#include "quant/common/k_scales.h"
+#include "quant/common/random_scale.h"
+#include "quant/q5_k/block.h"
+
+namespace brass {
+namespace {
+
+struct Codec {
+  using Block = BlockQ5_K;
+  static constexpr int kValues = 256, kGroup = 32;
+  static constexpr bool kHasMin = true;
+
+  static void unpack(const Block& block, CanonicalBlock& __restrict out) {
+    for (int pair = 0; pair < 4; ++pair) {
+      for (int j = 0; j < 32; ++j) {
+        const uint8_t both = block.qs[32 * pair + j];
+        const int high = block.qh[j] >> (2 * pair);
+        out.code[64 * pair + j] = static_cast<int8_t>((both & 15) | (high & 1) << 4);
+        out.code[64 * pair + 32 + j] = static_cast<int8_t>((both >> 4) | (high & 2) << 3);
+      }
+    }
+    const KScales scales = unpack_k_scales(block.scales);
+    const float d = f16_to_f32(block.d), dmin = f16_to_f32(block.dmin);
+    for (int g = 0; g < 8; ++g) {
+      out.scale[g] = d * static_cast<float>(scales.scale[g]);
+      out.min[g] = dmin * static_cast<float>(scales.min[g]);
+    }
+  }
+
+  static bool finite(const Block& block) { return finite_f16(block.d) && finite_f16(block.dmin); }
+
+  static void set_scale(Block& block, float magnitude) {
+    constexpr float kMean = 15.5f;        // of a random code: dmin = mean · d centres the values
+    constexpr float kDeviation = 527.0f;  // of scale · code − mean · min
+    block.d = random_f16_scale(block.d, magnitude / kDeviation);
+    block.dmin = f32_to_f16(kMean * f16_to_f32(block.d));
+  }
+};
+
+}  // namespace
+
+extern constinit const Format format_q5_k = make_format<Codec>(Type::Q5_K, "Q5_K", nullptr);
+
+}  // namespace brass

@@ -1,0 +1,20 @@
+// Random weights in any format, for tests, benchmarks and synthetic models.
+//
+// Owns: drawing them. Must not know: any format's layout (Format::set_scale sets the scales).
+// Invariants: every value is finite; the same seed gives the same bytes everywhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "quant/format.h"
+
+namespace brass {
+
+// Fills n_values / block_values blocks (n_values: a multiple of block_values) with random codes under scales
+// that give values of a root mean square of about `typical_magnitude` (finite, > 0, well inside what f16
+// holds: 1e-3 … 100).
+void random_blocks(const Format& format, std::byte* blocks, size_t n_values, uint64_t seed,
+                   float typical_magnitude);
+
+}  // namespace brass
