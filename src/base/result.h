@@ -56,3 +56,10 @@ Result<T> within(std::string_view context, Result<T> result) {
     if (!brass_try_result) return std::unexpected(std::move(brass_try_result).error()); \
     std::move(brass_try_result).value();                                         \
   })
+
+// TRY_VOID(expression of Result<>): the same where there is no value.
+#define TRY_VOID(...)                                                                      \
+  do {                                                                                     \
+    if (auto brass_try_result = (__VA_ARGS__); !brass_try_result)                          \
+      return std::unexpected(std::move(brass_try_result).error());                         \
+  } while (false)

@@ -1,0 +1,82 @@
+// What a backend is: it takes weights and plans, and runs plans over batches.
+//
+// Owns: the interface between runtime and backends, the batch, page operations. The whole of it: a backend has no
+// other door. Must not know: GGUF, model names, tokens' text.
+// Invariants: weights are uploaded once, before any plan; a plan is prepared once and run many times; what changes
+// from step to step is all in the Batch. A device owns the layout inside a KV page; ids and tables are the caller's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace brass {
+
+inline constexpr uint32_t kPageTokens = 64;  // positions in one page of a group
+
+enum class KvType : uint8_t { kF32, kF16, kBF16, kInt8 };
+std::string_view kv_type_name(KvType type);
+
+using PageId = int32_t;  // −1: no page (positions that a window has passed)
+
+// The pages of one sequence in one group: entry i holds positions [64 i, 64 i + 64).
+using PageTable = std::span<const PageId>;
+
+// One step's data. Rows of a sequence stand together, in order of position.
+struct Batch {
+  std::span<const int32_t> ids;        // [T]
+  std::span<const int32_t> positions;  // [T]
+  std::span<const int32_t> sequences;  // [T] index into page_tables' sequences; −1: padding, writes nothing
+  std::span<const int32_t> rows;       // [R] rows of T whose logits are wanted
+  std::span<const PageTable> page_tables;  // [sequence · groups + group]
+};
+
+struct PoolSpec {  // of one memory group
+  uint32_t pages;
+  KvType k_type, v_type;
+};
+
+using PlanHandle = int32_t;
+using Progress = std::function<void(uint64_t done, uint64_t total)>;  // bytes; may be empty
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const Caps& caps() const = 0;
+  virtual std::string describe() const = 0;  // "cpu avx512-vnni, 2 threads"
+
+  // Takes the graph's weights in the layout that this device reads. `release(weight)` is called when the bytes of a
+  // weight are no longer needed (a device that reads them in place never calls it). Non-finite values are an error
+  // that names the tensor.
+  virtual Result<> upload(const Graph& graph, const Progress& progress,
+                          const std::function<void(const Weight&)>& release) = 0;
+  // Allocates the pages of every group of the graph.
+  virtual Result<> allocate(const Graph& graph, std::span<const PoolSpec> pools) = 0;
+  static uint64_t page_positions() { return kPageTokens; }
+  virtual uint64_t page_bytes(const MemoryGroup& group, KvType k_type, KvType v_type) const = 0;
+
+  virtual Result<PlanHandle> prepare(std::shared_ptr<const Plan> plan) = 0;
+  // Runs every step. Fails when the device is lost, or the bytes of a weight read in place are gone.
+  virtual Result<> run(PlanHandle plan, const Batch& batch) = 0;
+  // Row r of a value of the last run that is still live at the end of the plan (the logits), [width].
+  virtual std::span<const float> read(PlanHandle plan, ValueId value, uint32_t row) = 0;
+
+  virtual void copy_page(uint32_t group, PageId from, PageId to) = 0;
+  // The first `positions` positions of the page only.
+  virtual void copy_part(uint32_t group, PageId from, PageId to, uint32_t positions) = 0;
+  // Canonical rows of a page, f32: for each layer [64][heads · k_dim] then [64][heads · v_dim].
+  virtual std::vector<float> export_page(uint32_t group, PageId page) const = 0;
+  virtual void import_page(uint32_t group, PageId page, std::span<const float> rows) = 0;
+
+  // Seconds that each step of the last run took, when timing is on.
+  virtual void set_timing(bool on) = 0;
+  virtual std::span<const double> step_seconds() const = 0;
+};
+
+}  // namespace brass

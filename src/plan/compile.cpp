@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/check.h"
+#include "plan/plan.h"
+#include "plan/rules.h"
+
+namespace brass {
+
+uint32_t bucket(uint32_t n) { return n == 0 ? 0 : std::bit_ceil(n); }
+
+namespace {
+
+constexpr uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
+
+bool is_matrix_product(const Op& op) { return op.kind == OpKind::kLinear || op.kind == OpKind::kLmHead; }
+
+Result<> check_supported(const Graph& graph, const Caps& caps) {
+  for (const Op& op : graph.ops) {
+    if (!caps.operations.contains(op.kind))
+      return fail("device '{}' cannot run {} ('{}', layer {})", caps.name, op_name(op.kind), op.name, op.layer);
+    for (const WeightId id : op.weights) {
+      const Weight& w = graph.weights[static_cast<size_t>(id)];
+      if (w.kind == WeightKind::kMatrix && !caps.matrix_types.contains(w.type))
+        return fail("device '{}' has no kernel for {} ('{}', layer {}): tensor '{}' is {}", caps.name,
+                    op_name(op.kind), op.name, op.layer, w.name, find_format(w.type)->name);
+    }
+  }
+  return {};
+}
+
+// Values that nothing reads and operations that make only those, from the end: a step without logits (R = 0) needs
+// no head, nor what only the head would read.
+void drop_dead(Plan& plan) {
+  const bool want_logits = plan.key.r > 0;
+  std::vector<bool> read(plan.values.size(), false);
+  if (want_logits) read[static_cast<size_t>(plan.source->logits)] = true;
+  std::vector<Op> kept;
+  for (size_t i = plan.ops.size(); i-- > 0;) {
+    Op& op = plan.ops[i];
+    const bool needed = op.kind == OpKind::kKvWrite ||
+                        std::ranges::any_of(op.out, [&](ValueId v) { return read[static_cast<size_t>(v)]; });
+    if (!needed) continue;
+    for (const ValueId v : op.in) read[static_cast<size_t>(v)] = true;
+    kept.push_back(std::move(op));
+  }
+  std::ranges::reverse(kept);
+  plan.ops = std::move(kept);
+}
+
+// Puts a quant_act behind each value that some product wants in int8, and lets those products read its result.
+void insert_quant_act(Plan& plan) {
+  std::vector<ValueId> quantized(plan.values.size(), -1);
+  std::vector<bool> wanted(plan.values.size(), false);
+  const auto reads_int8 = [&](const Op& op) {
+    return is_matrix_product(op) && plan.caps.int8_types.contains(plan.weight(op.weights[0]).type);
+  };
+  for (const Op& op : plan.ops)
+    if (reads_int8(op)) wanted[static_cast<size_t>(op.in[0])] = true;
+
+  std::vector<Op> ops;
+  for (Op& op : plan.ops) {
+    if (reads_int8(op)) op.in[0] = quantized[static_cast<size_t>(op.in[0])];
+    ops.push_back(op);
+    for (const ValueId v : op.out) {
+      if (!wanted[static_cast<size_t>(v)]) continue;
+      Value q = plan.value(v);
+      q.name += ".int8";
+      q.quantized = true;
+      const auto id = static_cast<ValueId>(plan.values.size());
+      plan.values.push_back(q);
+      quantized[static_cast<size_t>(v)] = id;
+      ops.push_back(Op{.kind = OpKind::kQuantAct, .layer = op.layer, .name = q.name, .in = {v}, .out = {id}});
+    }
+  }
+  plan.ops = std::move(ops);
+}
+
+bool is_row_wise(OpKind kind) {
+  switch (kind) {
+    case OpKind::kEmbed:
+    case OpKind::kGatherRows:
+    case OpKind::kRmsNorm:
+    case OpKind::kAdd:
+    case OpKind::kScale:
+    case OpKind::kSoftcap:
+    case OpKind::kQuantAct:
+    case OpKind::kRopeTable: return true;
+    default: return false;
+  }
+}
+
+// A row-wise step over few short rows costs less when every thread does it all than when they meet after it.
+void choose_private(Plan& plan) {
+  constexpr uint32_t kWidest = 32768;
+  for (Step& step : plan.steps) {
+    step.in_private = plan.caps.threads > 1 && std::ranges::all_of(step.ops, [&](uint32_t o) {
+      const Op& op = plan.ops[o];
+      if (!is_row_wise(op.kind) || op.out[0] == plan.source->logits) return false;
+      const Value& v = plan.value(op.out[0]);
+      return (v.rows == Rows::kT ? plan.key.t : plan.key.r) <= plan.caps.private_rows && v.width <= kWidest;
+    });
+  }
+}
+
+void find_lifetimes(Plan& plan) {
+  plan.placed.assign(plan.values.size(), Placed{});
+  std::vector<bool> made(plan.values.size(), false);
+  for (uint32_t s = 0; s < plan.steps.size(); s++) {
+    for (const uint32_t o : plan.steps[s].ops) {
+      for (const ValueId v : plan.ops[o].in) plan.placed[static_cast<size_t>(v)].last = s;
+      for (const ValueId v : plan.ops[o].out) {
+        plan.placed[static_cast<size_t>(v)].first = plan.placed[static_cast<size_t>(v)].last = s;
+        made[static_cast<size_t>(v)] = true;
+      }
+    }
+  }
+  if (plan.key.r > 0)
+    plan.placed[static_cast<size_t>(plan.source->logits)].last = static_cast<uint32_t>(plan.steps.size());
+  for (size_t v = 0; v < plan.values.size(); v++) {
+    Placed& p = plan.placed[v];
+    if (!made[v] || p.first == p.last) continue;  // internal
+    p.storage = plan.steps[p.first].in_private ? Storage::kPrivate : Storage::kArena;
+  }
+}
+
+// A value that nothing reads still needs a place when a kernel must write it; values inside a joined step do not.
+void size_value(const Plan& plan, const Value& value, Placed& placed) {
+  const uint32_t rows = value.rows == Rows::kT ? plan.key.t : plan.key.r;
+  if (value.quantized) {
+    const QuantizedLayout layout = quantized_layout(value.width, rows);
+    placed.stride = static_cast<uint32_t>(layout.code_stride);
+    placed.bytes = layout.bytes;
+  } else {
+    placed.stride = round_up(value.width, 16);
+    placed.bytes = uint64_t{rows} * placed.stride * sizeof(float);
+  }
+}
+
+// First fit in order of birth: the lowest offset whose bytes no live value holds.
+void assign_arena(Plan& plan) {
+  std::vector<uint32_t> order;
+  for (uint32_t v = 0; v < plan.values.size(); v++) {
+    size_value(plan, plan.values[v], plan.placed[v]);
+    if (plan.placed[v].storage != Storage::kInternal) order.push_back(v);
+  }
+  std::ranges::stable_sort(order, {}, [&](uint32_t v) { return plan.placed[v].first; });
+  const auto whole = [&](const Placed& p) {
+    return p.bytes * (p.storage == Storage::kPrivate ? plan.caps.threads : 1);
+  };
+  std::vector<uint32_t> live;  // ordered by offset
+  for (const uint32_t v : order) {
+    Placed& p = plan.placed[v];
+    std::erase_if(live, [&](uint32_t other) { return plan.placed[other].last < p.first; });
+    uint64_t offset = 0;
+    for (const uint32_t other : live) {
+      if (offset + whole(p) <= plan.placed[other].offset) break;
+      offset = std::max(offset, (plan.placed[other].offset + whole(plan.placed[other]) + 255) / 256 * 256);
+    }
+    p.offset = offset;
+    live.insert(std::ranges::upper_bound(live, offset, {}, [&](uint32_t o) { return plan.placed[o].offset; }), v);
+    plan.arena_bytes = std::max(plan.arena_bytes, offset + whole(p));
+  }
+}
+
+}  // namespace
+
+QuantizedLayout quantized_layout(uint32_t width, uint32_t rows) {
+  QuantizedLayout layout;
+  layout.code_stride = round_up(width, 64);
+  // Rows a multiple of 1 KiB apart would fall into the same few cache sets.
+  if (layout.code_stride % 1024 == 0) layout.code_stride += 64;
+  layout.scale_stride = round_up((width + 31) / 32, 16);
+  layout.scales = layout.code_stride * rows;
+  layout.sums = layout.scales + layout.scale_stride * rows * sizeof(float);
+  layout.bytes = layout.sums + layout.scale_stride * rows * sizeof(float);
+  return layout;
+}
+
+Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key, const Caps& caps) {
+  TRY_VOID(check_supported(*graph, caps));
+  auto plan = std::make_shared<Plan>();
+  plan->key = key;
+  plan->caps = caps;
+  plan->values = graph->values;
+  plan->ops = graph->ops;
+  plan->source = std::move(graph);
+  drop_dead(*plan);
+  insert_quant_act(*plan);
+  for (uint32_t o = 0; o < plan->ops.size(); o++)
+    plan->steps.push_back(Step{.rule = op_name(plan->ops[o].kind), .ops = {o}});
+  for (const Rule& rule : all_rules())
+    if (caps.rules.contains(rule.name)) rule.apply(*plan);
+  choose_private(*plan);
+  find_lifetimes(*plan);
+  assign_arena(*plan);
+  declare_ranges(*plan);
+  place_barriers(*plan);
+  const Result<> sound = check_plan(*plan);
+  ENSURE(sound.has_value(), "{}", sound.error().message);
+  return plan;
+}
+
+Cost step_cost(const Plan& plan, const Step& step, const Sizes& sizes) {
+  Cost total;
+  for (const uint32_t o : step.ops) total += op_cost(*plan.source, plan.values, plan.ops[o], sizes, plan.caps.kv);
+  // Activations: what crosses the border of the step, not what stays inside.
+  total.activation_bytes = 0;
+  std::set<ValueId> seen;
+  for (const uint32_t o : step.ops)
+    for (const auto* list : {&plan.ops[o].in, &plan.ops[o].out})
+      for (const ValueId v : *list)
+        if (plan.place(v).storage != Storage::kInternal && seen.insert(v).second)
+          total.activation_bytes += value_bytes(plan.value(v), sizes);
+  return total;
+}
+
+Cost plan_cost(const Plan& plan, const Sizes& sizes) {
+  Cost total;
+  for (const Step& step : plan.steps) total += step_cost(plan, step, sizes);
+  return total;
+}
+
+}  // namespace brass

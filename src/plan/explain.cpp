@@ -1,0 +1,105 @@
+#include "plan/explain.h"
+
+#include <algorithm>
+
+namespace brass {
+namespace {
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += separator;
+    text += part;
+  }
+  return text;
+}
+
+// "glu{Q4_K 4864x896, Q4_K 4864x896}": the rule and the matrices that it reads.
+std::string kernel_text(const Plan& plan, const Step& step) {
+  std::vector<std::string> weights;
+  for (const uint32_t o : step.ops) {
+    for (const WeightId id : plan.ops[o].weights) {
+      const Weight& w = plan.weight(id);
+      if (w.kind == WeightKind::kMatrix)
+        weights.push_back(fmt::format("{} {}x{}", find_format(w.type)->name, w.rows, w.cols));
+    }
+  }
+  if (weights.empty()) return std::string(step.rule);
+  return fmt::format("{}{{{}}}", step.rule, join(weights, ", "));
+}
+
+std::string value_text(const Plan& plan, ValueId v) {
+  const Placed& p = plan.place(v);
+  const Value& value = plan.value(v);
+  const char* mark = p.storage == Storage::kPrivate ? "*" : "";
+  return fmt::format("{}[{},{}]@{}{}", value.name, value.rows == Rows::kT ? "T" : "R", value.width, p.offset, mark);
+}
+
+std::string operands_text(const Plan& plan, const Step& step) {
+  std::vector<std::string> in, out;
+  std::set<ValueId> seen;
+  for (const uint32_t o : step.ops) {
+    for (const ValueId v : plan.ops[o].in)
+      if (plan.place(v).storage != Storage::kInternal && seen.insert(v).second) in.push_back(value_text(plan, v));
+    for (const ValueId v : plan.ops[o].out) {
+      seen.insert(v);
+      if (plan.place(v).storage != Storage::kInternal) out.push_back(value_text(plan, v));
+    }
+    if (plan.ops[o].kind == OpKind::kKvWrite) {
+      const auto& a = plan.ops[o].as<KvAttrs>();
+      out.push_back(fmt::format("{}:{}", plan.source->groups[a.group].name, a.layer));
+    } else if (plan.ops[o].kind == OpKind::kAttention) {
+      const auto& a = plan.ops[o].as<AttentionAttrs>();
+      in.push_back(fmt::format("{}:{}", plan.source->groups[a.group].name, a.layer));
+    }
+  }
+  return fmt::format("{} -> {}", join(in, " "), join(out, " "));
+}
+
+std::string bytes_text(uint64_t n) {
+  if (n == 0) return "-";
+  if (n < 10'000) return fmt::format("{} B", n);
+  if (n < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(n) / 1e3);
+  return fmt::format("{:.1f} MB", static_cast<double>(n) / 1e6);
+}
+
+std::string flops_text(uint64_t n) {
+  if (n < 10'000) return fmt::format("{}", n);
+  if (n < 10'000'000) return fmt::format("{:.1f} k", static_cast<double>(n) / 1e3);
+  return fmt::format("{:.1f} M", static_cast<double>(n) / 1e6);
+}
+
+}  // namespace
+
+std::vector<StepRow> explain_rows(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
+  std::vector<StepRow> rows;
+  for (const Step& step : plan.steps) {
+    rows.push_back({plan.ops[step.ops[0]].name, kernel_text(plan, step), operands_text(plan, step),
+                    step.ops.size() > 1 ? std::string(step.rule) : "", step.barrier,
+                    step_cost(plan, step, {.t = t, .r = r, .s = depth})});
+  }
+  return rows;
+}
+
+std::string explain(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
+  const std::vector<StepRow> rows = explain_rows(plan, t, r, depth);
+  const auto barriers = std::ranges::count_if(rows, [](const StepRow& row) { return row.barrier; });
+  std::string text = fmt::format("plan T={} R={} · {} · profile {} · {} steps · {} barriers · arena {}\n", t, r,
+                                 plan.source->architecture, plan.caps.name, rows.size(), barriers,
+                                 bytes_text(plan.arena_bytes));
+  text += "  #    b step                       weights      KV           flops      kernel | rule | in -> out"
+          " (value[rows,width]@arena offset, * one copy a thread)\n";
+  for (size_t i = 0; i < rows.size(); i++) {
+    const StepRow& row = rows[i];
+    text += fmt::format("  {:<4} {} {:<26} {:<12} {:<12} {:<10} {} | {} | {}\n", i, row.barrier ? "|" : " ", row.step,
+                        bytes_text(row.cost.weight_bytes), bytes_text(row.cost.kv_read + row.cost.kv_written),
+                        flops_text(row.cost.flops), row.kernel, row.rule, row.operands);
+  }
+  const Cost total = plan_cost(plan, {.t = t, .r = r, .s = depth});
+  text += fmt::format("totals at S = {}: weights {} + KV read {} + KV written {} + activations {} · {} flops\n", depth,
+                      bytes_text(total.weight_bytes), bytes_text(total.kv_read), bytes_text(total.kv_written),
+                      bytes_text(total.activation_bytes), flops_text(total.flops));
+  return text;
+}
+
+}  // namespace brass

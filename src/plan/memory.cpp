@@ -1,0 +1,129 @@
+// Declared ranges, barriers, and the checker that proves them.
+#include <algorithm>
+
+#include "plan/plan.h"
+
+namespace brass {
+namespace {
+
+Range value_range(const Plan& plan, ValueId v) {
+  const Placed& p = plan.place(v);
+  const bool is_private = p.storage == Storage::kPrivate;
+  return {Range::Space::kArena, p.offset, p.offset + p.bytes * (is_private ? plan.caps.threads : 1), is_private};
+}
+
+bool overlap(const Range& a, const Range& b) {
+  if (a.space != b.space) return false;
+  if (a.space == Range::Space::kKv) return a.begin == b.begin && a.end == b.end;
+  if (a.is_private && b.is_private && a.begin == b.begin && a.end == b.end) return false;  // own copy each
+  return a.begin < b.end && b.begin < a.end;
+}
+
+bool any_overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
+  return std::ranges::any_of(a, [&](const Range& x) {
+    return std::ranges::any_of(b, [&](const Range& y) { return overlap(x, y); });
+  });
+}
+
+bool conflict(const Step& earlier, const Step& later) {
+  return any_overlap(earlier.writes, later.reads) || any_overlap(earlier.reads, later.writes) ||
+         any_overlap(earlier.writes, later.writes);
+}
+
+void declare_memory(const Op& op, Step& step) {
+  if (op.kind == OpKind::kKvWrite) {
+    const auto& a = op.as<KvAttrs>();
+    step.writes.push_back({Range::Space::kKv, a.group, a.layer, false});
+  } else if (op.kind == OpKind::kAttention) {
+    const auto& a = op.as<AttentionAttrs>();
+    step.reads.push_back({Range::Space::kKv, a.group, a.layer, false});
+  }
+}
+
+}  // namespace
+
+void declare_ranges(Plan& plan) {
+  for (Step& step : plan.steps) {
+    step.reads.clear();
+    step.writes.clear();
+    for (const uint32_t o : step.ops) {
+      const Op& op = plan.ops[o];
+      for (const ValueId v : op.in)
+        if (plan.place(v).storage != Storage::kInternal) step.reads.push_back(value_range(plan, v));
+      for (const ValueId v : op.out)
+        if (plan.place(v).storage != Storage::kInternal) step.writes.push_back(value_range(plan, v));
+      declare_memory(op, step);
+    }
+  }
+}
+
+void place_barriers(Plan& plan) {
+  size_t since = 0;  // first step after the last barrier
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    plan.steps[i].barrier = false;
+    for (size_t j = since; j < i && !plan.steps[i].barrier; j++)
+      plan.steps[i].barrier = conflict(plan.steps[j], plan.steps[i]);
+    if (plan.steps[i].barrier) since = i;
+  }
+}
+
+namespace {
+
+Result<> check_order(const Plan& plan) {
+  std::vector<bool> made(plan.values.size(), false);
+  std::vector<uint32_t> runs(plan.ops.size(), 0);
+  for (const Step& step : plan.steps) {
+    for (const uint32_t o : step.ops) {
+      runs[o]++;
+      for (const ValueId v : plan.ops[o].in)
+        if (!made[static_cast<size_t>(v)])
+          return fail("step '{}' reads '{}' before it is made", plan.ops[step.ops[0]].name, plan.value(v).name);
+      for (const ValueId v : plan.ops[o].out) made[static_cast<size_t>(v)] = true;
+    }
+  }
+  for (size_t o = 0; o < runs.size(); o++)
+    if (runs[o] != 1) return fail("operation '{}' is in {} steps", plan.ops[o].name, runs[o]);
+  return {};
+}
+
+Result<> check_overlaps(const Plan& plan) {
+  std::vector<ValueId> stored;
+  for (ValueId v = 0; v < static_cast<ValueId>(plan.values.size()); v++)
+    if (plan.place(v).storage != Storage::kInternal) stored.push_back(v);
+  for (size_t i = 0; i < stored.size(); i++) {
+    const Placed& a = plan.place(stored[i]);
+    const Range ra = value_range(plan, stored[i]);
+    if (ra.end > plan.arena_bytes) return fail("'{}' lies past the arena", plan.value(stored[i]).name);
+    for (size_t j = i + 1; j < stored.size(); j++) {
+      const Placed& b = plan.place(stored[j]);
+      const Range rb = value_range(plan, stored[j]);
+      if (a.first <= b.last && b.first <= a.last && ra.begin < rb.end && rb.begin < ra.end)
+        return fail("'{}' and '{}' are live together and overlap in the arena", plan.value(stored[i]).name,
+                    plan.value(stored[j]).name);
+    }
+  }
+  return {};
+}
+
+Result<> check_hazards(const Plan& plan) {
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    bool separated = false;
+    for (size_t j = i; j-- > 0 && !separated;) {
+      separated = plan.steps[j + 1].barrier;
+      if (!separated && conflict(plan.steps[j], plan.steps[i]))
+        return fail("steps {} ('{}') and {} ('{}') touch the same bytes without a barrier", j,
+                    plan.ops[plan.steps[j].ops[0]].name, i, plan.ops[plan.steps[i].ops[0]].name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> check_plan(const Plan& plan) {
+  TRY_VOID(check_order(plan));
+  TRY_VOID(check_overlaps(plan));
+  return check_hazards(plan);
+}
+
+}  // namespace brass

@@ -1,0 +1,104 @@
+// The plan: a graph compiled for one bucket of sizes and one device's capabilities. It is what a backend executes,
+// and what the bytes, the flops, the memory, the fusion and every report are read from.
+//
+// Owns: compile(), the fusion rules (rules.h), the arena, barriers, cost roll-up, printing (explain.h).
+// Must not know: how a device runs a step, files, architectures.
+// Invariants: the steps cover every operation once, in an order that respects data; live arena values never overlap;
+// between two steps that touch the same bytes (one of them writing) there is a barrier, unless both touch only a
+// thread's private copy; check_plan() proves both from the declared ranges.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace brass {
+
+// The upper bounds that a plan's buffers are made for. T: tokens of a step; R: rows whose logits are wanted.
+struct PlanKey {
+  uint32_t t = 1, r = 1;
+  auto operator<=>(const PlanKey&) const = default;
+};
+uint32_t bucket(uint32_t n);  // 0, 1, 2, 4, 8 … the smallest power of two ≥ n
+
+// What a device says of itself, as data.
+struct Caps {
+  std::string name;
+  std::set<OpKind> operations;          // that it can run by themselves
+  std::set<std::string_view> rules;     // fusion rules that it can run (names in rules.h)
+  std::set<Type> matrix_types;          // of linear's and embed's weights
+  std::set<Type> int8_types;            // whose product reads int8 activations
+  uint32_t threads = 1;                 // that each keep a private copy of a private value
+  uint32_t private_rows = 0;            // T up to which row-wise steps run once in every thread, into private copies
+  KvBytes kv{4, 4};                     // bytes of one cached value
+};
+
+enum class Storage : uint8_t {
+  kArena,     // offset, bytes
+  kPrivate,   // the same, `threads` copies one after another, each thread reads and writes its own
+  kInternal,  // lives inside one step only; the kernel keeps it
+};
+
+struct Placed {
+  Storage storage = Storage::kInternal;
+  uint64_t offset = 0;  // in the arena
+  uint64_t bytes = 0;   // of one copy
+  uint32_t stride = 0;  // f32 values, or codes, from row to row
+  uint32_t first = 0, last = 0;  // steps that make it and last read it
+};
+
+// Where the parts of a quantized value of `rows` rows lie, from its offset.
+struct QuantizedLayout {
+  uint64_t code_stride, scale_stride;  // in elements
+  uint64_t scales, sums, bytes;        // byte offsets of the parts (codes are at 0), whole size
+};
+QuantizedLayout quantized_layout(uint32_t width, uint32_t rows);
+
+struct Range {
+  enum class Space : uint8_t { kArena, kKv } space;
+  uint64_t begin, end;  // kArena: bytes; kKv: begin = group, end = layer (equal pairs overlap)
+  bool is_private;
+};
+
+struct Step {
+  std::string_view rule;      // the fusion rule that made it, or the operation's name
+  std::vector<uint32_t> ops;  // indices into Plan::ops, in order of execution
+  bool barrier = false;       // all threads meet before it
+  bool in_private = false;    // every thread runs it whole, into its private copies
+  std::vector<Range> reads, writes;
+};
+
+struct Plan {
+  PlanKey key;
+  Caps caps;
+  std::shared_ptr<const Graph> source;  // the graph it was compiled from (weights, groups)
+  std::vector<Value> values;            // the graph's, then those that compile inserted
+  std::vector<Op> ops;                  // the graph's and the inserted ones, in order
+  std::vector<Placed> placed;           // one a value
+  std::vector<Step> steps;
+  uint64_t arena_bytes = 0;
+
+  const Value& value(ValueId v) const { return values[static_cast<size_t>(v)]; }
+  const Placed& place(ValueId v) const { return placed[static_cast<size_t>(v)]; }
+  const Weight& weight(WeightId w) const { return source->weights[static_cast<size_t>(w)]; }
+};
+
+// Fails when the device lacks an operation or a weight type: the message names the operation, its layer, the tensor.
+Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key, const Caps& caps);
+
+// Step cost at given sizes: the sum over its operations, without the values that stay inside it.
+Cost step_cost(const Plan& plan, const Step& step, const Sizes& sizes);
+Cost plan_cost(const Plan& plan, const Sizes& sizes);
+
+// Declared ranges, arena offsets and barriers, from scratch (compile calls it; so does a test that moved something).
+void declare_ranges(Plan& plan);
+void place_barriers(Plan& plan);
+// Proves the invariants at the top; the error names the two steps and the value.
+Result<> check_plan(const Plan& plan);
+
+}  // namespace brass

@@ -1,0 +1,202 @@
+#include "plan/rules.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace brass {
+namespace {
+
+const Op& first_op(const Plan& plan, const Step& step) { return plan.ops[step.ops[0]]; }
+const Op& last_op(const Plan& plan, const Step& step) { return plan.ops[step.ops.back()]; }
+bool is_single(const Plan& plan, const Step& step, OpKind kind) {
+  return step.ops.size() == 1 && first_op(plan, step).kind == kind;
+}
+
+bool makes(const Plan& plan, const Step& step, ValueId v) {
+  return std::ranges::any_of(step.ops, [&](uint32_t o) { return std::ranges::count(plan.ops[o].out, v) > 0; });
+}
+bool reads(const Plan& plan, const Step& step, ValueId v) {
+  return std::ranges::any_of(step.ops, [&](uint32_t o) { return std::ranges::count(plan.ops[o].in, v) > 0; });
+}
+
+bool touches_memory(const Plan& plan, const Step& step) {
+  return std::ranges::any_of(step.ops, [&](uint32_t o) {
+    return plan.ops[o].kind == OpKind::kKvWrite || plan.ops[o].kind == OpKind::kAttention;
+  });
+}
+
+// Whether `later` needs `earlier` to have run.
+bool depends(const Plan& plan, const Step& later, const Step& earlier) {
+  for (const uint32_t o : earlier.ops)
+    for (const ValueId v : plan.ops[o].out)
+      if (reads(plan, later, v)) return true;
+  return touches_memory(plan, later) && touches_memory(plan, earlier);
+}
+
+// Step j (> i) may move up to stand right behind step i.
+bool can_move_up(const Plan& plan, size_t i, size_t j) {
+  for (size_t k = i + 1; k < j; k++)
+    if (depends(plan, plan.steps[j], plan.steps[k])) return false;
+  return true;
+}
+
+void merge(Plan& plan, size_t i, size_t j, std::string_view rule) {
+  Step& into = plan.steps[i];
+  into.ops.insert(into.ops.end(), plan.steps[j].ops.begin(), plan.steps[j].ops.end());
+  into.rule = rule;
+  plan.steps.erase(plan.steps.begin() + static_cast<ptrdiff_t>(j));
+}
+
+// The step that makes v, or npos for a value of another plan.
+size_t maker(const Plan& plan, ValueId v) {
+  for (size_t i = 0; i < plan.steps.size(); i++)
+    if (makes(plan, plan.steps[i], v)) return i;
+  ENSURE(false, "value {} is never made", v);
+}
+
+// The value that v is a quantized form of, or v itself.
+ValueId unquantized(const Plan& plan, ValueId v) {
+  if (!plan.value(v).quantized) return v;
+  for (const Op& op : plan.ops)
+    if (op.kind == OpKind::kQuantAct && op.out[0] == v) return op.in[0];
+  ENSURE(false, "quantized value {} has no source", v);
+}
+
+size_t reader_count(const Plan& plan, ValueId v) {
+  size_t n = v == plan.source->logits ? 1 : 0;
+  for (const Op& op : plan.ops) n += static_cast<size_t>(std::ranges::count(op.in, v));
+  return n;
+}
+
+// gate, up, activation · product. Both products read the same value.
+void glu(Plan& plan) {
+  for (size_t a = 0; a < plan.steps.size(); a++) {
+    if (!is_single(plan, plan.steps[a], OpKind::kActMul)) continue;
+    const Op& act = first_op(plan, plan.steps[a]);
+    const size_t gate = maker(plan, act.in[0]);
+    const size_t up = maker(plan, act.in[1]);
+    if (!is_single(plan, plan.steps[gate], OpKind::kLinear) || !is_single(plan, plan.steps[up], OpKind::kLinear) ||
+        gate >= up || reader_count(plan, act.in[0]) != 1 || reader_count(plan, act.in[1]) != 1)
+      continue;
+    const ValueId x = first_op(plan, plan.steps[gate]).in[0];
+    const ValueId y = first_op(plan, plan.steps[up]).in[0];
+    if (unquantized(plan, x) != unquantized(plan, y) || !can_move_up(plan, gate, up)) continue;
+    merge(plan, gate, up, "glu");
+    ENSURE(can_move_up(plan, gate, a - 1), "an activation depends on its two products only");
+    merge(plan, gate, a - 1, "glu");
+    a = gate;
+  }
+}
+
+// The int8 form of a result, made by the step that makes the result.
+void quantize_behind(Plan& plan, std::string_view from, std::string_view rule) {
+  for (size_t i = 0; i + 1 < plan.steps.size(); i++) {
+    if (plan.steps[i].rule != from) continue;
+    for (size_t j = i + 1; j < plan.steps.size(); j++) {
+      if (!is_single(plan, plan.steps[j], OpKind::kQuantAct)) continue;
+      const ValueId v = first_op(plan, plan.steps[j]).in[0];
+      if (last_op(plan, plan.steps[i]).out.empty() || last_op(plan, plan.steps[i]).out[0] != v) continue;
+      if (reader_count(plan, v) == 1) merge(plan, i, j, rule);
+      break;
+    }
+  }
+}
+void glu_quant(Plan& plan) { quantize_behind(plan, "glu", "glu_quant"); }
+void attention_quant(Plan& plan) { quantize_behind(plan, "attention", "attention_quant"); }
+
+// Products of the same value as one step (formats may differ).
+void same_input(Plan& plan) {
+  const auto is_open = [&](const Step& s) { return s.rule == "linear" || s.rule == "same_input"; };
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    if (!is_open(plan.steps[i])) continue;
+    const ValueId x = unquantized(plan, first_op(plan, plan.steps[i]).in[0]);
+    for (size_t j = i + 1; j < plan.steps.size();) {
+      const bool joins = is_single(plan, plan.steps[j], OpKind::kLinear) &&
+                         unquantized(plan, first_op(plan, plan.steps[j]).in[0]) == x && can_move_up(plan, i, j);
+      if (joins)
+        merge(plan, i, j, "same_input");
+      else
+        j++;
+    }
+  }
+}
+
+// W·x + residual: the sum where the product is made.
+void linear_residual(Plan& plan) {
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    if (!is_single(plan, plan.steps[i], OpKind::kLinear)) continue;
+    const ValueId y = first_op(plan, plan.steps[i]).out[0];
+    if (reader_count(plan, y) != 1) continue;
+    for (size_t j = i + 1; j < plan.steps.size(); j++) {
+      if (!reads(plan, plan.steps[j], y)) continue;
+      const bool joins = is_single(plan, plan.steps[j], OpKind::kAdd) && can_move_up(plan, i, j) &&
+                         first_op(plan, plan.steps[j]).in[0] != first_op(plan, plan.steps[j]).in[1];
+      if (joins) merge(plan, i, j, "linear_residual");
+      break;
+    }
+  }
+}
+
+bool in_chain(OpKind kind) {
+  return kind == OpKind::kRmsNorm || kind == OpKind::kAdd || kind == OpKind::kScale || kind == OpKind::kQuantAct;
+}
+bool heads_chain(OpKind kind) {
+  return in_chain(kind) || kind == OpKind::kEmbed || kind == OpKind::kGatherRows;
+}
+
+// Neighbouring operations that work on one row at a time: norms, sums, scales, quantization, behind a row source.
+void row_chain(Plan& plan) {
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    const Step& head = plan.steps[i];
+    if (head.rule != "row_chain" && (head.ops.size() != 1 || !heads_chain(first_op(plan, head).kind))) continue;
+    const Rows rows = plan.value(first_op(plan, head).out[0]).rows;
+    for (size_t j = i + 1; j < plan.steps.size();) {
+      const Step& next = plan.steps[j];
+      const bool joins = next.ops.size() == 1 && in_chain(first_op(plan, next).kind) &&
+                         plan.value(first_op(plan, next).out[0]).rows == rows && depends(plan, next, plan.steps[i]) &&
+                         can_move_up(plan, i, j);
+      if (joins)
+        merge(plan, i, j, "row_chain");
+      else
+        j++;
+    }
+  }
+}
+
+bool is_head_op(OpKind kind) {
+  return kind == OpKind::kHeadNorm || kind == OpKind::kRope || kind == OpKind::kKvWrite;
+}
+
+// Per-head norm and rotation of q and k, and the write of k and v, of one layer.
+void head_rope_write(Plan& plan) {
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    if (!is_head_op(first_op(plan, plan.steps[i]).kind)) continue;
+    const int32_t layer = first_op(plan, plan.steps[i]).layer;
+    for (size_t j = i + 1; j < plan.steps.size();) {
+      const Op& next = first_op(plan, plan.steps[j]);
+      const bool joins = plan.steps[j].ops.size() == 1 && is_head_op(next.kind) && next.layer == layer &&
+                         can_move_up(plan, i, j);
+      if (joins)
+        merge(plan, i, j, "head_rope_write");
+      else
+        j++;
+    }
+  }
+}
+
+constexpr Rule kRules[] = {
+    {"glu", "gate, up, activation", glu},
+    {"glu_quant", "glu, quant_act", glu_quant},
+    {"linear_residual", "linear, add", linear_residual},
+    {"same_input", "products of one value", same_input},
+    {"head_rope_write", "head_norm, rope, kv_write", head_rope_write},
+    {"attention_quant", "attention, quant_act", attention_quant},
+    {"row_chain", "embed or gather_rows, norm, add, scale, quant_act", row_chain},
+};
+
+}  // namespace
+
+std::span<const Rule> all_rules() { return kRules; }
+
+}  // namespace brass

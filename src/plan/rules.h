@@ -1,0 +1,25 @@
+// Named fusion rules: which operations may run as one step.
+//
+// Owns: the list of rules and what each joins. Must not know how a device runs the joined step.
+// A rule looks at steps as they are and merges neighbours; later rules match the results of earlier ones. Every rule
+// can be switched off (Caps::rules). Joining never changes the order of arithmetic within an operation.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace brass {
+
+struct Rule {
+  std::string_view name;
+  std::string_view joins;  // for people
+  void (*apply)(Plan& plan);
+};
+
+// In the order in which compile applies them.
+std::span<const Rule> all_rules();
+
+}  // namespace brass
