@@ -1,0 +1,12 @@
+// The code book of IQ2_XS: 512 vectors of 8 magnitudes in {8, 25, 43}.
+#pragma once
+
+#include "quant/common/grid.h"
+
+namespace brass {
+
+extern const uint16_t
+    kIq2XsGridPacked[512];  // 2 bits a value, least significant first: index into {8, 25, 43}
+extern const Grid<uint64_t, 512> kIq2XsGrid;  // bytes are magnitudes; signs come from the block
+
+}  // namespace brass

@@ -1,0 +1,12 @@
+// The code book of IQ3_XXS: 256 vectors of 4 magnitudes in {4, 12, 20, 28, 36, 44, 52, 62}.
+#pragma once
+
+#include "quant/common/grid.h"
+
+namespace brass {
+
+extern const uint16_t kIq3XxsGridPacked[256];  // 4 bits a value, least significant first: index into {4, 12,
+                                               // 20, 28, 36, 44, 52, 62}
+extern const Grid<uint32_t, 256> kIq3XxsGrid;  // bytes are magnitudes; signs come from the block
+
+}  // namespace brass

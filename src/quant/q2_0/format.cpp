@@ -1,0 +1,35 @@
+#include "quant/common/codec.h"
+#include "quant/common/random_scale.h"
+#include "quant/q2_0/block.h"
+
+namespace brass {
+namespace {
+
+struct Codec {
+  using Block = BlockQ2_0;
+  static constexpr int kValues = 64, kGroup = 32;
+  static constexpr bool kHasMin = false;
+
+  static void unpack(const Block& block, CanonicalBlock& __restrict out) {
+    for (int k = 0; k < 16; ++k) {
+      for (int i = 0; i < 4; ++i) {
+        out.code[4 * k + i] = static_cast<int8_t>(((block.qs[k] >> (2 * i)) & 3) - 1);
+      }
+    }
+    const float d = f16_to_f32(block.d);
+    for (int g = 0; g < 2; ++g) out.scale[g] = d;
+  }
+
+  static bool finite(const Block& block) { return finite_f16(block.d); }
+
+  static void set_scale(Block& block, float magnitude) {
+    constexpr float kRms = 1.22f;  // of a random code − 1
+    block.d = random_f16_scale(block.d, magnitude / kRms);
+  }
+};
+
+}  // namespace
+
+extern constinit const Format format_q2_0 = make_format<Codec>(Type::Q2_0, "Q2_0", nullptr);
+
+}  // namespace brass

@@ -1,0 +1,44 @@
+#include "quant/common/codec.h"
+#include "quant/common/random_scale.h"
+#include "quant/tq1_0/block.h"
+
+namespace brass {
+namespace {
+
+struct Codec {
+  using Block = BlockTQ1_0;
+  static constexpr int kValues = 256, kGroup = 32;
+  static constexpr bool kHasMin = false;
+
+  template <int trits, int bytes>
+  static void unpack_trits(const uint8_t* __restrict packed, int8_t* __restrict code) {
+    int power = 1;
+    for (int k = 0; k < trits; ++k, power *= 3) {
+      for (int j = 0; j < bytes; ++j) {
+        const auto fraction = static_cast<uint8_t>(packed[j] * power);
+        code[bytes * k + j] = static_cast<int8_t>(((fraction * 3) >> 8) - 1);
+      }
+    }
+  }
+
+  static void unpack(const Block& block, CanonicalBlock& __restrict out) {
+    unpack_trits<5, 32>(block.qs, out.code);
+    unpack_trits<5, 16>(block.qs + 32, out.code + 160);
+    unpack_trits<4, 4>(block.qh, out.code + 240);
+    const float d = f16_to_f32(block.d);
+    for (int g = 0; g < 8; ++g) out.scale[g] = d;
+  }
+
+  static bool finite(const Block& block) { return finite_f16(block.d); }
+
+  static void set_scale(Block& block, float magnitude) {
+    constexpr float kRms = 0.816f;  // of a random trit − 1
+    block.d = random_f16_scale(block.d, magnitude / kRms);
+  }
+};
+
+}  // namespace
+
+extern constinit const Format format_tq1_0 = make_format<Codec>(Type::TQ1_0, "TQ1_0", nullptr);
+
+}  // namespace brass

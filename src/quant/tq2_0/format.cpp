@@ -1,0 +1,38 @@
+#include "quant/common/codec.h"
+#include "quant/common/random_scale.h"
+#include "quant/tq2_0/block.h"
+
+namespace brass {
+namespace {
+
+struct Codec {
+  using Block = BlockTQ2_0;
+  static constexpr int kValues = 256, kGroup = 32;
+  static constexpr bool kHasMin = false;
+
+  static void unpack(const Block& block, CanonicalBlock& __restrict out) {
+    for (int half = 0; half < 2; ++half) {
+      for (int k = 0; k < 4; ++k) {
+        for (int j = 0; j < 32; ++j) {
+          const int code = (block.qs[32 * half + j] >> (2 * k)) & 3;
+          out.code[128 * half + 32 * k + j] = static_cast<int8_t>(code - 1);
+        }
+      }
+    }
+    const float d = f16_to_f32(block.d);
+    for (int g = 0; g < 8; ++g) out.scale[g] = d;
+  }
+
+  static bool finite(const Block& block) { return finite_f16(block.d); }
+
+  static void set_scale(Block& block, float magnitude) {
+    constexpr float kRms = 1.22f;  // of a random code − 1
+    block.d = random_f16_scale(block.d, magnitude / kRms);
+  }
+};
+
+}  // namespace
+
+extern constinit const Format format_tq2_0 = make_format<Codec>(Type::TQ2_0, "TQ2_0", nullptr);
+
+}  // namespace brass
