@@ -19,7 +19,7 @@ namespace brass {
 
 inline constexpr uint32_t kPageTokens = 64;  // positions in one page of a group
 
-enum class KvType : uint8_t { kF32, kF16, kBF16, kInt8 };
+
 std::string_view kv_type_name(KvType type);
 
 using PageId = int32_t;  // −1: no page (positions that a window has passed)

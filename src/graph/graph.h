@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "graph/act_kind.h"
+#include "graph/kv_type.h"
 #include "quant/format.h"
 
 namespace brass {

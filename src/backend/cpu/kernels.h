@@ -13,6 +13,7 @@
 #include <span>
 
 #include "graph/act_kind.h"
+#include "graph/kv_type.h"
 #include "quant/format.h"
 
 namespace brass::cpu {
@@ -41,7 +42,7 @@ struct Activations {
   size_t scale_stride;
 };
 
-enum class KvType : uint8_t { kF32, kF16, kBF16, kInt8 };
+
 
 // One page of one layer's K (or V) for one KV head: kBlock positions × head_dim, laid out as the kernels like it
 // (K: 16-position panels, so that the product with q reuses the row microkernel's shape; int8: one f32 scale per
