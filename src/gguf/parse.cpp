@@ -9,8 +9,7 @@ namespace {
 
 constexpr size_t kLeastKeyBytes = 8 + 1 + 4 + 1;  // length, one character, type, the smallest value
 constexpr size_t kLeastTensorBytes =
-    8 + 1 + 4 + 8 + 4 + 8;               // length, one character, dims, one dim, type, offset
-constexpr size_t kMaxNameBytes = 65535;  // the format's limit for keys; generous for tensors
+    8 + 1 + 4 + 8 + 4 + 8;  // length, one character, dims, one dim, type, offset
 
 bool starts_with(std::span<const std::byte> bytes, std::string_view text) {
   return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
@@ -97,10 +96,7 @@ Result<uint32_t> read_alignment(const std::vector<Entry>& metadata) {
   const Value* value = find_in(metadata, "general.alignment");
   if (value == nullptr) return kDefaultAlignment;
   const uint64_t alignment = TRY(within("key \"general.alignment\"", to_uint(*value)));
-  if (!std::has_single_bit(alignment) || alignment < 8 || alignment > kMaxAlignment) {
-    return fail("key \"general.alignment\": is {}, not a power of two from 8 to {}", alignment,
-                kMaxAlignment);
-  }
+  TRY(within("key \"general.alignment\"", check_alignment(alignment)));
   return static_cast<uint32_t>(alignment);
 }
 
@@ -119,26 +115,8 @@ Result<uint64_t> read_tensor_body(Cursor& cursor, TensorInfo& tensor) {
   if (!cursor.read(type) || !cursor.read(offset)) return fail("the file ends inside the tensor's entry");
   tensor.type = static_cast<Type>(type);
 
-  const BlockLayout block = block_layout(tensor.type);
-  if (block.values == 0) {
-    return fail_hint(fmt::format("supported are {}", supported_format_names()), "has the unknown type id {}",
-                     type);
-  }
+  tensor.bytes = TRY(tensor_bytes(tensor.type, std::span(tensor.dims).first(n_dims)));
   tensor.format = find_format(tensor.type);
-  uint64_t values = 1;
-  for (uint32_t i = 0; i < n_dims; i++) {
-    if (tensor.dims[i] == 0) return fail("dimension {} is 0", i);
-    if (__builtin_mul_overflow(values, tensor.dims[i], &values)) {
-      return fail("its dimensions {} overflow", dims_text(tensor));
-    }
-  }
-  if (tensor.dims[0] % block.values != 0) {
-    return fail("its rows of {} values are not whole blocks of {} ({})", tensor.dims[0], block.values,
-                type_name(tensor.type));
-  }
-  if (__builtin_mul_overflow(values / block.values, block.bytes, &tensor.bytes)) {
-    return fail("its dimensions {} overflow", dims_text(tensor));
-  }
   return offset;
 }
 
@@ -236,6 +214,36 @@ std::string type_name(Type type) {
   }
   const Format* format = find_format(type);
   return format == nullptr ? fmt::format("type {}", static_cast<uint32_t>(type)) : std::string(format->name);
+}
+
+Result<> check_alignment(uint64_t alignment) {
+  if (std::has_single_bit(alignment) && alignment >= 8 && alignment <= kMaxAlignment) return {};
+  return fail("is {}, not a power of two from 8 to {}", alignment, kMaxAlignment);
+}
+
+Result<uint64_t> tensor_bytes(Type type, std::span<const uint64_t> dims) {
+  if (dims.empty() || dims.size() > kMaxDims) {
+    return fail("has {} dimensions: 1 to {} are allowed", dims.size(), kMaxDims);
+  }
+  const BlockLayout block = block_layout(type);
+  if (block.values == 0) {
+    return fail_hint(fmt::format("supported are {}", supported_format_names()), "has the unknown type id {}",
+                     static_cast<uint32_t>(type));
+  }
+  uint64_t values = 1, bytes = 0;
+  for (size_t i = 0; i < dims.size(); i++) {
+    if (dims[i] == 0) return fail("dimension {} is 0", i);
+    if (__builtin_mul_overflow(values, dims[i], &values))
+      return fail("its dimensions {} overflow", fmt::join(dims, " x "));
+  }
+  if (dims[0] % block.values != 0) {
+    return fail("its rows of {} values are not whole blocks of {} ({})", dims[0], block.values,
+                type_name(type));
+  }
+  if (__builtin_mul_overflow(values / block.values, block.bytes, &bytes)) {
+    return fail("its dimensions {} overflow", fmt::join(dims, " x "));
+  }
+  return bytes;
 }
 
 std::string dims_text(const TensorInfo& tensor) {

@@ -33,6 +33,11 @@ struct BlockLayout {
 };
 BlockLayout block_layout(Type type);
 
+// The rules of shape and alignment, shared with the writer. Errors name neither tensor nor key.
+inline constexpr size_t kMaxNameBytes = 65535;  // the format's limit for keys; generous for tensors
+Result<uint64_t> tensor_bytes(Type type, std::span<const uint64_t> dims);
+Result<> check_alignment(uint64_t alignment);
+
 }  // namespace brass::gguf
 
 #include <algorithm>
