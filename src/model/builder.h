@@ -1,0 +1,94 @@
+// What an architecture's description is written with: hyper-parameters by key, weights by tensor name,
+// operations.
+//
+// Owns: the graph under construction. Must not know: any particular architecture.
+// Invariants: the first fault is kept and returned by finish(), so that a description reads as a straight
+// line: a missing tensor or a wrong shape yields a value that can be used on, and the load fails with that
+// fault's message.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gguf/gguf.h"
+#include "graph/graph.h"
+
+namespace brass {
+
+inline constexpr uint32_t kMaxLayers = 1024;
+inline constexpr uint32_t kMaxWidth = 1u << 20;
+
+class Builder {
+ public:
+  Builder(const gguf::File& file, std::string architecture);
+
+  // ---- hyper-parameters: `key` is without the architecture's prefix ("block_count")
+  std::string key(std::string_view name) const { return architecture_ + "." + std::string(name); }
+  const gguf::File& file() const { return file_; }
+  Result<uint32_t> count(std::string_view name, uint32_t max) const;  // required, 1 … max
+  Result<uint32_t> count_or(std::string_view name, uint32_t fallback,
+                            uint32_t max) const;  // absent: fallback
+  Result<std::vector<uint32_t>> count_each(std::string_view name, uint32_t n,
+                                           uint32_t max) const;  // scalar or array
+  Result<float> positive(std::string_view name) const;           // required, finite, > 0
+  Result<float> positive_or(std::string_view name, float fallback) const;
+
+  // ---- weights: names without ".weight" / ".bias" are given whole
+  bool has(const std::string& tensor) const { return file_.find(tensor) != nullptr; }
+  WeightId matrix(const std::string& tensor, uint32_t rows, uint32_t cols);
+  WeightId vector(const std::string& tensor, uint32_t n);
+  // A small tensor read now, as numbers (rope factors); marks it used.
+  Result<std::vector<float>> read_vector(const std::string& tensor, uint32_t n);
+  void ignore(const std::string& tensor) { used_.insert(tensor); }  // known, and not needed
+
+  // ---- operations; `name` is the tensor's or the role's: it names the step in reports
+  void set_layer(int32_t layer) { layer_ = layer; }
+  int32_t layer() const { return layer_; }
+  std::string block(std::string_view name) const { return fmt::format("blk.{}.{}", layer_, name); }
+
+  ValueId embed(const std::string& tensor, uint32_t vocabulary, uint32_t width);
+  ValueId gather_rows(ValueId x, const std::string& name);
+  ValueId rms_norm(ValueId x, const std::string& tensor, float eps);
+  ValueId head_norm(ValueId x, const std::string& tensor, uint32_t heads, float eps);
+  // W·x + bias where the file has `name`.bias; the matrix is `name`.weight
+  ValueId linear(ValueId x, const std::string& name, uint32_t rows);
+  ValueId lm_head(ValueId x, const std::string& tensor, uint32_t vocabulary);
+  ValueId act_mul(ActKind kind, ValueId gate, ValueId up, const std::string& name);
+  ValueId rope_table(RopeTableAttrs attrs, const std::string& name);
+  ValueId rope(ValueId x, ValueId table, RopeAttrs attrs, const std::string& name);
+  void kv_write(ValueId k, ValueId v, KvAttrs attrs, const std::string& name);
+  ValueId attention(ValueId q, AttentionAttrs attrs, const std::string& name);
+  ValueId add(ValueId a, ValueId b, const std::string& name);
+  ValueId scale(ValueId x, float factor, const std::string& name);
+  ValueId softcap(ValueId x, float cap, const std::string& name);
+
+  uint32_t width(ValueId v) const { return graph_->values[static_cast<size_t>(v)].width; }
+  uint32_t add_group(MemoryGroup group);
+  uint32_t add_group_layer(uint32_t group, KvLayer layer);  // index of the layer within the group
+
+  void fail_with(Error error);
+  // Checks that every tensor of the file was used, validates the graph.
+  Result<std::shared_ptr<const Graph>> finish(ValueId logits);
+  bool failed() const { return !fault_.message.empty(); }
+
+  ValueId logits = -1;  // set by the description
+
+ private:
+  ValueId value(const std::string& name, Rows rows, uint32_t width);
+  ValueId emit(OpKind kind, const std::string& name, std::vector<ValueId> in, Rows rows, uint32_t width,
+               std::vector<WeightId> weights = {}, Attrs attrs = {});
+  Rows rows_of(ValueId v) const { return graph_->values[static_cast<size_t>(v)].rows; }
+  WeightId weight(const std::string& tensor, WeightKind kind, uint32_t rows, uint32_t cols);
+
+  const gguf::File& file_;
+  std::string architecture_;
+  std::shared_ptr<Graph> graph_;
+  std::set<std::string> used_;
+  int32_t layer_ = -1;
+  Error fault_;
+};
+
+}  // namespace brass
