@@ -1,15 +1,18 @@
 // From a format's unpacking to its Format row.
 //
-// Owns: the loops that every quantized format shares: decode and view from one unpacking, the scan for
-// non-finite scales. Must not know: any format's layout. Invariants: a codec C has
-//   using Block;                    the packed struct of the file, sizeof(Block) == bytes of a block
+// Owns: the loops that every quantized format shares: decode and view from one unpacking, encode by blocks,
+// the scan for non-finite scales. Must not know: any format's layout. Invariants: decode is scale * code -
+// min in f32 without contraction, which is how each of these formats is defined. A codec C has
+//   using Block                     the packed struct of the file; its size is the bytes of a block
 //   kValues, kGroup, kHasMin        as in Format
-//   unpack(block, out)              writes code[kValues], scale[kValues / kGroup], and min[...] only if
-//   kHasMin finite(block)                   no scale is NaN or infinite set_scale(block, magnitude)     as
+//   unpack(block, out)              writes code[kValues], scale[kValues / kGroup] and, if kHasMin, as many
+//   mins encode_block(x, w, block)       if there is an encoder: kValues values and as many weights, not all
+//   zero finite(block)                   no scale is NaN or infinite set_scale(block, magnitude)     as
 //   Format::set_scale
-// and decode is scale * code - min in f32 without contraction, which is how each of these formats is defined.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/half.h"
@@ -68,8 +71,29 @@ void set_block_scale(std::byte* block, float magnitude) {
   C::set_scale(block_at<typename C::Block>(block, 0), magnitude);
 }
 
+// Values that nothing tells apart weigh the same: no importance given, or none of a block's values has any.
 template <class C>
-constexpr Format make_format(Type type, std::string_view name, decltype(Format::encode) encode) {
+void encode_blocks(const float* values, std::byte* blocks, size_t n, const float* importance) {
+  static constexpr auto kEqual = [] {
+    std::array<float, C::kValues> ones{};
+    ones.fill(1.0f);
+    return ones;
+  }();
+  for (size_t i = 0; i < n / C::kValues; ++i) {
+    const float* w = importance == nullptr ? kEqual.data() : importance + i * C::kValues;
+    if (std::all_of(w, w + C::kValues, [](float each) { return each == 0.0f; })) w = kEqual.data();
+    C::encode_block(values + i * C::kValues, w, block_at<typename C::Block>(blocks, i));
+  }
+}
+
+template <class C>
+constexpr auto encoder_of() -> decltype(Format::encode) {
+  if constexpr (requires { &C::encode_block; }) return encode_blocks<C>;
+  return nullptr;
+}
+
+template <class C>
+constexpr Format make_format(Type type, std::string_view name) {
   return {.type = type,
           .name = name,
           .block_values = C::kValues,
@@ -77,7 +101,7 @@ constexpr Format make_format(Type type, std::string_view name, decltype(Format::
           .group = C::kGroup,
           .has_min = C::kHasMin,
           .decode = decode_blocks<C>,
-          .encode = encode,
+          .encode = encoder_of<C>(),
           .view = view_block<C>,
           .find_non_finite = find_non_finite_block<C>,
           .set_scale = set_block_scale<C>};

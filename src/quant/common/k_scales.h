@@ -25,11 +25,12 @@ inline KScales unpack_k_scales(const uint8_t (&packed)[12]) {
   return out;
 }
 
-inline void pack_k_scales(const KScales& in, uint8_t (&packed)[12]) {
+// The first eight of each array.
+inline void pack_k_scales(const uint8_t* scale, const uint8_t* min, uint8_t (&packed)[12]) {
   for (int i = 0; i < 4; ++i) {
-    packed[i] = static_cast<uint8_t>(in.scale[i] | ((in.scale[4 + i] >> 4) << 6));
-    packed[4 + i] = static_cast<uint8_t>(in.min[i] | ((in.min[4 + i] >> 4) << 6));
-    packed[8 + i] = static_cast<uint8_t>((in.scale[4 + i] & 15) | ((in.min[4 + i] & 15) << 4));
+    packed[i] = static_cast<uint8_t>(scale[i] | ((scale[4 + i] >> 4) << 6));
+    packed[4 + i] = static_cast<uint8_t>(min[i] | ((min[4 + i] >> 4) << 6));
+    packed[8 + i] = static_cast<uint8_t>((scale[4 + i] & 15) | ((min[4 + i] & 15) << 4));
   }
 }
 

@@ -32,7 +32,7 @@ struct Codec {
   static bool finite(const Block& block) { return finite_f16(get_d(block)); }
 
   static void set_scale(Block& block, float magnitude) {
-    constexpr float kRms = 7.0f;  // of (2 · scale + 1) · (grid ± ⅛), random indices
+    constexpr float kRms = 7.29f;  // of (2 · scale + 1) · (grid ± ⅛), random indices
     const uint16_t d = random_signed_f16_scale(get_d(block), magnitude / kRms);
     for (int i = 0; i < 4; ++i) {
       block.scales[i] = static_cast<uint16_t>((block.scales[i] & 0x0fff) | ((d >> (4 * i)) & 15) << 12);
@@ -42,6 +42,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq1_m = make_format<Codec>(Type::IQ1_M, "IQ1_M", nullptr);
+extern constinit const Format format_iq1_m = make_format<Codec>(Type::IQ1_M, "IQ1_M");
 
 }  // namespace brass

@@ -27,13 +27,13 @@ struct Codec {
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
-    constexpr float kRms = 7.0f;  // of (2 · scale + 1) · (grid ± ⅛), random indices
+    constexpr float kRms = 7.27f;  // of (2 · scale + 1) · (grid ± ⅛), random indices
     block.d = random_signed_f16_scale(block.d, magnitude / kRms);
   }
 };
 
 }  // namespace
 
-extern constinit const Format format_iq1_s = make_format<Codec>(Type::IQ1_S, "IQ1_S", nullptr);
+extern constinit const Format format_iq1_s = make_format<Codec>(Type::IQ1_S, "IQ1_S");
 
 }  // namespace brass

@@ -27,13 +27,13 @@ struct Codec {
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
-    constexpr float kRms = 50.0f;  // of (scale + ½) · ¼ · grid, random indices
+    constexpr float kRms = 56.9f;  // of (scale + ½) · ¼ · grid, random indices
     block.d = random_signed_f16_scale(block.d, magnitude / kRms);
   }
 };
 
 }  // namespace
 
-extern constinit const Format format_iq2_s = make_format<Codec>(Type::IQ2_S, "IQ2_S", nullptr);
+extern constinit const Format format_iq2_s = make_format<Codec>(Type::IQ2_S, "IQ2_S");
 
 }  // namespace brass

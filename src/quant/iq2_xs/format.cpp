@@ -28,13 +28,13 @@ struct Codec {
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
-    constexpr float kRms = 50.0f;  // of (scale + ½) · ¼ · grid, random indices
+    constexpr float kRms = 56.4f;  // of (scale + ½) · ¼ · grid, random indices
     block.d = random_signed_f16_scale(block.d, magnitude / kRms);
   }
 };
 
 }  // namespace
 
-extern constinit const Format format_iq2_xs = make_format<Codec>(Type::IQ2_XS, "IQ2_XS", nullptr);
+extern constinit const Format format_iq2_xs = make_format<Codec>(Type::IQ2_XS, "IQ2_XS");
 
 }  // namespace brass

@@ -29,13 +29,13 @@ struct Codec {
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
-    constexpr float kRms = 130.0f;  // of (2 · scale + 1) · grid, random indices
+    constexpr float kRms = 141.8f;  // of (2 · scale + 1) · grid, random indices
     block.d = random_signed_f16_scale(block.d, magnitude / kRms);
   }
 };
 
 }  // namespace
 
-extern constinit const Format format_iq3_s = make_format<Codec>(Type::IQ3_S, "IQ3_S", nullptr);
+extern constinit const Format format_iq3_s = make_format<Codec>(Type::IQ3_S, "IQ3_S");
 
 }  // namespace brass

@@ -30,13 +30,13 @@ struct Codec {
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
-    constexpr float kRms = 130.0f;  // of (scale + ½) · ½ · grid, random indices
+    constexpr float kRms = 144.0f;  // of (scale + ½) · ½ · grid, random indices
     block.d = random_signed_f16_scale(block.d, magnitude / kRms);
   }
 };
 
 }  // namespace
 
-extern constinit const Format format_iq3_xxs = make_format<Codec>(Type::IQ3_XXS, "IQ3_XXS", nullptr);
+extern constinit const Format format_iq3_xxs = make_format<Codec>(Type::IQ3_XXS, "IQ3_XXS");
 
 }  // namespace brass

@@ -1,10 +1,13 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/iq4_values.h"
 #include "quant/common/random_scale.h"
 #include "quant/iq4_nl/block.h"
 
 namespace brass {
 namespace {
+
+constexpr TableLevels kLevels(kIq4Values);
 
 struct Codec {
   using Block = BlockIQ4_NL;
@@ -19,6 +22,14 @@ struct Codec {
     out.scale[0] = f16_to_f32(block.d);
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    int8_t code[32];
+    block.d = fit_scale_f16(x, w, 32, kLevels, code);
+    for (int j = 0; j < 16; ++j) {
+      block.qs[j] = static_cast<uint8_t>(kLevels.index_of(code[j]) | kLevels.index_of(code[16 + j]) << 4);
+    }
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -29,6 +40,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq4_nl = make_format<Codec>(Type::IQ4_NL, "IQ4_NL", nullptr);
+extern constinit const Format format_iq4_nl = make_format<Codec>(Type::IQ4_NL, "IQ4_NL");
 
 }  // namespace brass

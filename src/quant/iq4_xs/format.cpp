@@ -1,10 +1,13 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/iq4_values.h"
 #include "quant/common/random_scale.h"
 #include "quant/iq4_xs/block.h"
 
 namespace brass {
 namespace {
+
+constexpr TableLevels kLevels(kIq4Values);
 
 struct Codec {
   using Block = BlockIQ4_XS;
@@ -24,6 +27,23 @@ struct Codec {
     }
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    const NestedScales fit = fit_nested(x, w, kGroup, kLevels, -32);
+    block.d = fit.d;
+    block.scales_h = 0;
+    std::memset(block.scales_l, 0, sizeof block.scales_l);
+    for (int g = 0; g < 8; ++g) {
+      const int scale = fit.scale[g] + 32;
+      block.scales_l[g / 2] |= static_cast<uint8_t>((scale & 15) << (4 * (g % 2)));
+      block.scales_h = static_cast<uint16_t>(block.scales_h | (scale >> 4) << (2 * g));
+      for (int j = 0; j < 16; ++j) {
+        const int low = kLevels.index_of(fit.code[32 * g + j]),
+                  high = kLevels.index_of(fit.code[32 * g + 16 + j]);
+        block.qs[16 * g + j] = static_cast<uint8_t>(low | high << 4);
+      }
+    }
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -34,6 +54,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq4_xs = make_format<Codec>(Type::IQ4_XS, "IQ4_XS", nullptr);
+extern constinit const Format format_iq4_xs = make_format<Codec>(Type::IQ4_XS, "IQ4_XS");
 
 }  // namespace brass

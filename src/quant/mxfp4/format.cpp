@@ -40,6 +40,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_mxfp4 = make_format<Codec>(Type::MXFP4, "MXFP4", nullptr);
+extern constinit const Format format_mxfp4 = make_format<Codec>(Type::MXFP4, "MXFP4");
 
 }  // namespace brass

@@ -38,6 +38,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_nvfp4 = make_format<Codec>(Type::NVFP4, "NVFP4", nullptr);
+extern constinit const Format format_nvfp4 = make_format<Codec>(Type::NVFP4, "NVFP4");
 
 }  // namespace brass

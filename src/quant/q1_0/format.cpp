@@ -27,6 +27,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q1_0 = make_format<Codec>(Type::Q1_0, "Q1_0", nullptr);
+extern constinit const Format format_q1_0 = make_format<Codec>(Type::Q1_0, "Q1_0");
 
 }  // namespace brass

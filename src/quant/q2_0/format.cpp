@@ -24,12 +24,12 @@ struct Codec {
 
   static void set_scale(Block& block, float magnitude) {
     constexpr float kRms = 1.22f;  // of a random code − 1
-    block.d = random_f16_scale(block.d, magnitude / kRms);
+    block.d = random_signed_f16_scale(block.d, magnitude / kRms);
   }
 };
 
 }  // namespace
 
-extern constinit const Format format_q2_0 = make_format<Codec>(Type::Q2_0, "Q2_0", nullptr);
+extern constinit const Format format_q2_0 = make_format<Codec>(Type::Q2_0, "Q2_0");
 
 }  // namespace brass

@@ -1,4 +1,5 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/q2_k/block.h"
 
@@ -25,6 +26,16 @@ struct Codec {
     }
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    const NestedScalesAndMins fit = fit_nested_affine(x, w, kGroup, 3, 15);
+    block.d = fit.d, block.dmin = fit.dmin;
+    for (int g = 0; g < 16; ++g) block.scales[g] = static_cast<uint8_t>(fit.scale[g] | fit.min[g] << 4);
+    std::memset(block.qs, 0, sizeof block.qs);
+    for (int i = 0; i < 256; ++i) {
+      block.qs[32 * (i / 128) + i % 32] |= static_cast<uint8_t>(fit.code[i] << (2 * (i / 32 % 4)));
+    }
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d) && finite_f16(block.dmin); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -37,6 +48,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q2_k = make_format<Codec>(Type::Q2_K, "Q2_K", nullptr);
+extern constinit const Format format_q2_k = make_format<Codec>(Type::Q2_K, "Q2_K");
 
 }  // namespace brass

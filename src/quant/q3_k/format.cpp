@@ -1,9 +1,12 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/q3_k/block.h"
 
 namespace brass {
 namespace {
+
+constexpr UniformLevels kLevels(-4, 3);
 
 struct Codec {
   using Block = BlockQ3_K;
@@ -28,6 +31,24 @@ struct Codec {
     }
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    const NestedScales fit = fit_nested(x, w, kGroup, kLevels, -32);
+    block.d = fit.d;
+    std::memset(block.hmask, 0, sizeof block.hmask);
+    std::memset(block.qs, 0, sizeof block.qs);
+    std::memset(block.scales, 0, sizeof block.scales);
+    for (int i = 0; i < 256; ++i) {
+      const int code = fit.code[i] + 4;
+      block.qs[32 * (i / 128) + i % 32] |= static_cast<uint8_t>((code & 3) << (2 * (i / 32 % 4)));
+      block.hmask[i % 32] |= static_cast<uint8_t>((code >> 2) << (i / 32));
+    }
+    for (int g = 0; g < 16; ++g) {
+      const int scale = fit.scale[g] + 32;
+      block.scales[g % 8] |= static_cast<uint8_t>((scale & 15) << (4 * (g / 8)));
+      block.scales[8 + g % 4] |= static_cast<uint8_t>((scale >> 4) << (2 * (g / 4)));
+    }
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -38,6 +59,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q3_k = make_format<Codec>(Type::Q3_K, "Q3_K", nullptr);
+extern constinit const Format format_q3_k = make_format<Codec>(Type::Q3_K, "Q3_K");
 
 }  // namespace brass

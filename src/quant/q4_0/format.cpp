@@ -1,9 +1,12 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/q4_0/block.h"
 
 namespace brass {
 namespace {
+
+constexpr UniformLevels kLevels(-8, 7);
 
 struct Codec {
   using Block = BlockQ4_0;
@@ -18,6 +21,12 @@ struct Codec {
     out.scale[0] = f16_to_f32(block.d);
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    int8_t code[32];
+    block.d = fit_scale_f16(x, w, 32, kLevels, code);
+    for (int j = 0; j < 16; ++j) block.qs[j] = static_cast<uint8_t>((code[j] + 8) | (code[16 + j] + 8) << 4);
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -28,6 +37,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q4_0 = make_format<Codec>(Type::Q4_0, "Q4_0", nullptr);
+extern constinit const Format format_q4_0 = make_format<Codec>(Type::Q4_0, "Q4_0");
 
 }  // namespace brass

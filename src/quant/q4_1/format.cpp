@@ -1,4 +1,5 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/q4_1/block.h"
 
@@ -19,6 +20,13 @@ struct Codec {
     out.min[0] = -f16_to_f32(block.m);
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    int8_t code[32];
+    const ScaleAndOffset fit = fit_scale_and_offset_f16(x, w, 32, 15, code);
+    block.d = fit.d, block.m = fit.m;
+    for (int j = 0; j < 16; ++j) block.qs[j] = static_cast<uint8_t>(code[j] | code[16 + j] << 4);
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d) && finite_f16(block.m); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -30,6 +38,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q4_1 = make_format<Codec>(Type::Q4_1, "Q4_1", nullptr);
+extern constinit const Format format_q4_1 = make_format<Codec>(Type::Q4_1, "Q4_1");
 
 }  // namespace brass

@@ -1,10 +1,13 @@
 #include "quant/common/bits.h"
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/q5_0/block.h"
 
 namespace brass {
 namespace {
+
+constexpr UniformLevels kLevels(-16, 15);
 
 struct Codec {
   using Block = BlockQ5_0;
@@ -21,6 +24,16 @@ struct Codec {
     out.scale[0] = f16_to_f32(block.d);
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    int8_t code[32];
+    block.d = fit_scale_f16(x, w, 32, kLevels, code);
+    std::memset(block.qh, 0, sizeof block.qh);
+    for (int j = 0; j < 32; ++j) block.qh[j / 8] |= static_cast<uint8_t>(((code[j] + 16) >> 4) << (j % 8));
+    for (int j = 0; j < 16; ++j) {
+      block.qs[j] = static_cast<uint8_t>(((code[j] + 16) & 15) | ((code[16 + j] + 16) & 15) << 4);
+    }
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -31,6 +44,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q5_0 = make_format<Codec>(Type::Q5_0, "Q5_0", nullptr);
+extern constinit const Format format_q5_0 = make_format<Codec>(Type::Q5_0, "Q5_0");
 
 }  // namespace brass

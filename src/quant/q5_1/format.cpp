@@ -1,5 +1,6 @@
 #include "quant/common/bits.h"
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/q5_1/block.h"
 
@@ -22,6 +23,16 @@ struct Codec {
     out.min[0] = -f16_to_f32(block.m);
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    int8_t code[32];
+    const ScaleAndOffset fit = fit_scale_and_offset_f16(x, w, 32, 31, code);
+    block.d = fit.d, block.m = fit.m;
+    std::memset(block.qh, 0, sizeof block.qh);
+    for (int j = 0; j < 32; ++j) block.qh[j / 8] |= static_cast<uint8_t>((code[j] >> 4) << (j % 8));
+    for (int j = 0; j < 16; ++j)
+      block.qs[j] = static_cast<uint8_t>((code[j] & 15) | (code[16 + j] & 15) << 4);
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d) && finite_f16(block.m); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -33,6 +44,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q5_1 = make_format<Codec>(Type::Q5_1, "Q5_1", nullptr);
+extern constinit const Format format_q5_1 = make_format<Codec>(Type::Q5_1, "Q5_1");
 
 }  // namespace brass

@@ -1,4 +1,5 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/k_scales.h"
 #include "quant/common/random_scale.h"
 #include "quant/q5_k/block.h"
@@ -28,6 +29,20 @@ struct Codec {
     }
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    const NestedScalesAndMins fit = fit_nested_affine(x, w, kGroup, 31, 63);
+    block.d = fit.d, block.dmin = fit.dmin;
+    pack_k_scales(fit.scale, fit.min, block.scales);
+    std::memset(block.qh, 0, sizeof block.qh);
+    for (int i = 0; i < 256; ++i) block.qh[i % 32] |= static_cast<uint8_t>((fit.code[i] >> 4) << (i / 32));
+    for (int pair = 0; pair < 4; ++pair) {
+      const int8_t* code = fit.code + 64 * pair;
+      for (int j = 0; j < 32; ++j) {
+        block.qs[32 * pair + j] = static_cast<uint8_t>((code[j] & 15) | (code[32 + j] & 15) << 4);
+      }
+    }
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d) && finite_f16(block.dmin); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -40,6 +55,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q5_k = make_format<Codec>(Type::Q5_K, "Q5_K", nullptr);
+extern constinit const Format format_q5_k = make_format<Codec>(Type::Q5_K, "Q5_K");
 
 }  // namespace brass

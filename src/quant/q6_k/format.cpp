@@ -1,9 +1,12 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/q6_k/block.h"
 
 namespace brass {
 namespace {
+
+constexpr UniformLevels kLevels(-32, 31);
 
 struct Codec {
   using Block = BlockQ6_K;
@@ -26,6 +29,22 @@ struct Codec {
     for (int g = 0; g < 16; ++g) out.scale[g] = d * static_cast<float>(block.scales[g]);
   }
 
+  static void encode_block(const float* x, const float* w, Block& block) {
+    const NestedScales fit = fit_nested(x, w, kGroup, kLevels, -128);
+    block.d = fit.d;
+    std::memcpy(block.scales, fit.scale, sizeof block.scales);
+    for (int half = 0; half < 2; ++half) {
+      for (int j = 0; j < 32; ++j) {
+        int code[4];
+        for (int k = 0; k < 4; ++k) code[k] = fit.code[128 * half + 32 * k + j] + 32;
+        block.ql[64 * half + j] = static_cast<uint8_t>((code[0] & 15) | (code[2] & 15) << 4);
+        block.ql[64 * half + 32 + j] = static_cast<uint8_t>((code[1] & 15) | (code[3] & 15) << 4);
+        block.qh[32 * half + j] =
+            static_cast<uint8_t>(code[0] >> 4 | code[1] >> 4 << 2 | code[2] >> 4 << 4 | code[3] >> 4 << 6);
+      }
+    }
+  }
+
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
@@ -36,6 +55,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q6_k = make_format<Codec>(Type::Q6_K, "Q6_K", nullptr);
+extern constinit const Format format_q6_k = make_format<Codec>(Type::Q6_K, "Q6_K");
 
 }  // namespace brass

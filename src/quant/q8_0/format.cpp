@@ -1,9 +1,13 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/q8_0/block.h"
 
 namespace brass {
 namespace {
+
+// −128 is left out: kernels that move the sign of a weight onto the activation cannot negate it.
+constexpr UniformLevels kLevels(-127, 127);
 
 struct Codec {
   using Block = BlockQ8_0;
@@ -13,6 +17,10 @@ struct Codec {
   static void unpack(const Block& block, CanonicalBlock& __restrict out) {
     std::memcpy(out.code, block.qs, sizeof block.qs);
     out.scale[0] = f16_to_f32(block.d);
+  }
+
+  static void encode_block(const float* x, const float* w, Block& block) {
+    block.d = fit_scale_f16(x, w, 32, kLevels, block.qs);
   }
 
   static bool finite(const Block& block) { return finite_f16(block.d); }
@@ -25,6 +33,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q8_0 = make_format<Codec>(Type::Q8_0, "Q8_0", nullptr);
+extern constinit const Format format_q8_0 = make_format<Codec>(Type::Q8_0, "Q8_0");
 
 }  // namespace brass

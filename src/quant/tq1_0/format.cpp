@@ -39,6 +39,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_tq1_0 = make_format<Codec>(Type::TQ1_0, "TQ1_0", nullptr);
+extern constinit const Format format_tq1_0 = make_format<Codec>(Type::TQ1_0, "TQ1_0");
 
 }  // namespace brass

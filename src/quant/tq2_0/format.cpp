@@ -33,6 +33,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_tq2_0 = make_format<Codec>(Type::TQ2_0, "TQ2_0", nullptr);
+extern constinit const Format format_tq2_0 = make_format<Codec>(Type::TQ2_0, "TQ2_0");
 
 }  // namespace brass
