@@ -88,7 +88,7 @@ Result<std::vector<Entry>> read_metadata(Cursor& cursor, uint64_t count) {
     entries.push_back(std::move(entry));
   }
   const auto order = order_by_name(entries, [](const Entry& e) -> const std::string& { return e.key; });
-  if (!order) return fail("key {} stands twice in the file", quoted(entries[order.error()].key));
+  if (!order) return fail("key {}: stands twice in the file", quoted(entries[order.error()].key));
   return entries;
 }
 
@@ -162,6 +162,8 @@ Result<std::vector<TensorInfo>> read_tensors(Cursor& cursor, uint64_t count, uin
         TRY(within(fmt::format("tensor {}", quoted(tensor.name)), read_tensor_body(cursor, tensor))));
     tensors.push_back(std::move(tensor));
   }
+  const auto order = order_by_name(tensors, [](const TensorInfo& t) -> const std::string& { return t.name; });
+  if (!order) return fail("tensor {}: stands twice in the file", quoted(tensors[order.error()].name));
   const uint64_t data_start = (cursor.position() + uint64_t{alignment} - 1) / alignment * alignment;
   for (uint64_t i = 0; i < count; i++) {
     TRY(within(fmt::format("tensor {}", quoted(tensors[i].name)),
