@@ -24,6 +24,9 @@ struct ScaleAndOffset {
 };
 ScaleAndOffset fit_scale_and_offset_f16(const float* x, const float* w, int n, int highest, int8_t* code);
 
+// value = d · code, codes −1, 0, 1, d ≥ 0: the optimum, not a search. n ≤ 256.
+uint16_t fit_ternary_f16(const float* x, const float* w, int n, int8_t* code);
+
 // 256 values in groups of `group`, value = (d · scale[g]) · code, scales lowest_scale … −lowest_scale − 1.
 struct NestedScales {
   uint16_t d;  // f16

@@ -34,18 +34,25 @@ class Aims {
 class UniformLevels {
  public:
   constexpr UniformLevels(int lo, int hi) : lo_(static_cast<float>(lo)), hi_(static_cast<float>(hi)) {
-    aims_.add_around(lo_);
-    aims_.add_around(hi_);
-    for (int level = lo; level <= hi; ++level) {  // so that what such levels decode to is found again
-      const bool near_an_end = level - lo < 8 || hi - level < 8;
-      if (level != 0 && (near_an_end || hi - lo < 32)) aims_.add(static_cast<float>(level));
-    }
+    add_end(hi);
+    if (lo != -hi) add_end(lo);  // else the same by symmetry
   }
 
   float nearest(float t) const { return clamp_to(std::nearbyint(t), lo_, hi_); }
   const Aims& aims() const { return aims_; }
 
  private:
+  constexpr void add_end(int end) {
+    const int magnitude = end < 0 ? -end : end, sign = end < 0 ? -1 : 1;
+    aims_.add_around(static_cast<float>(end));
+    // Whole levels, so that what was once encoded is found again.
+    for (int level = magnitude < 32 ? 1 : magnitude * 7 / 9; level <= magnitude; ++level) {
+      aims_.add(static_cast<float>(sign * level));
+    }
+    // With few levels it pays to clip outliers hard.
+    for (int times = 2; magnitude <= 2 && times <= 8; times += 2) aims_.add(static_cast<float>(times * end));
+  }
+
   float lo_, hi_;
   Aims aims_;
 };
@@ -56,7 +63,7 @@ class TableLevels {
   template <int N>
   constexpr explicit TableLevels(const int8_t (&levels)[N]) {
     static_assert(N <= 16);
-    for (int at = 0; at <= 2 * kEnd; ++at) {
+    for (int at = 0; at < kCells; ++at) {
       int best = 0;
       for (int i = 1; i < N; ++i) {
         if (distance(at, levels[i]) < distance(at, levels[best])) best = i;
@@ -65,30 +72,30 @@ class TableLevels {
       index_[at] = static_cast<uint8_t>(best);
     }
     aims_.add_around(level_[0]);
-    aims_.add_around(level_[2 * kEnd]);
+    aims_.add_around(level_[kCells - 1]);
     for (const int8_t level : levels) {
       if (level != 0) aims_.add(level);
     }
   }
 
-  float nearest(float t) const { return level_[position(t)]; }
+  float nearest(float t) const { return level_[cell(t)]; }
   uint8_t index_of(int level) const { return index_[2 * level + kEnd]; }  // of one of the table's levels
   const Aims& aims() const { return aims_; }
 
  private:
-  static constexpr int kEnd =
-      254;  // positions are half steps, so that midpoints between levels are positions
+  // Midpoints between integers are multiples of a half: a cell from one to the next has one nearest level.
+  static constexpr int kEnd = 254, kCells = 2 * kEnd + 1;
 
-  static int position(float t) {
-    return static_cast<int>(std::nearbyint(2.0f * clamp_to(t, -127.0f, 127.0f))) + kEnd;
+  static int cell(float t) {
+    return static_cast<int>(std::floor(2.0f * clamp_to(t, -127.0f, 127.0f))) + kEnd;
   }
-  static constexpr int distance(int at, int level) {
-    const int d = at - kEnd - 2 * level;
+  static constexpr int distance(int at, int level) {  // of the cell's centre, in quarters
+    const int d = 2 * (at - kEnd) + 1 - 4 * level;
     return d < 0 ? -d : d;
   }
 
-  int8_t level_[2 * kEnd + 1] = {};
-  uint8_t index_[2 * kEnd + 1] = {};
+  int8_t level_[kCells] = {};
+  uint8_t index_[kCells] = {};
   Aims aims_;
 };
 

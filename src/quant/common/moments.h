@@ -1,4 +1,4 @@
-// The sums and roundings inside the encoders' searches. Included by the fit*.cpp of this folder only.
+// The sums and roundings inside the encoders' searches.
 //
 // Invariants: n is a multiple of 8: sums run in 8 lanes, so that they vectorize and give the same bits
 // everywhere.

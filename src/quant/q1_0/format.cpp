@@ -1,5 +1,8 @@
+#include <cmath>
+
 #include "quant/common/bits.h"
 #include "quant/common/codec.h"
+#include "quant/common/moments.h"
 #include "quant/common/random_scale.h"
 #include "quant/q1_0/block.h"
 
@@ -18,6 +21,18 @@ struct Codec {
     }
     const float d = f16_to_f32(block.d);
     for (int g = 0; g < 4; ++g) out.scale[g] = d;
+  }
+
+  // The best d for the signs of the values is their weighted mean magnitude.
+  static void encode_block(const float* x, const float* w, Block& block) {
+    float wx = 0, ww = 0;
+    std::memset(block.qs, 0, sizeof block.qs);
+    for (int i = 0; i < 128; ++i) {
+      wx += w[i] * std::fabs(x[i]);
+      ww += w[i];
+      block.qs[i / 8] |= static_cast<uint8_t>((x[i] >= 0.0f ? 1 : 0) << (i % 8));
+    }
+    block.d = saturated_f16(wx / ww);
   }
 
   static bool finite(const Block& block) { return finite_f16(block.d); }

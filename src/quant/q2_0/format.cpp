@@ -1,9 +1,12 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/q2_0/block.h"
 
 namespace brass {
 namespace {
+
+constexpr UniformLevels kLevels(-1, 2);
 
 struct Codec {
   using Block = BlockQ2_0;
@@ -18,6 +21,13 @@ struct Codec {
     }
     const float d = f16_to_f32(block.d);
     for (int g = 0; g < 2; ++g) out.scale[g] = d;
+  }
+
+  static void encode_block(const float* x, const float* w, Block& block) {
+    int8_t code[64];
+    block.d = fit_scale_f16(x, w, 64, kLevels, code);
+    std::memset(block.qs, 0, sizeof block.qs);
+    for (int i = 0; i < 64; ++i) block.qs[i / 4] |= static_cast<uint8_t>((code[i] + 1) << (2 * (i % 4)));
   }
 
   static bool finite(const Block& block) { return finite_f16(block.d); }

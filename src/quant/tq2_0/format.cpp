@@ -1,4 +1,5 @@
 #include "quant/common/codec.h"
+#include "quant/common/fit.h"
 #include "quant/common/random_scale.h"
 #include "quant/tq2_0/block.h"
 
@@ -21,6 +22,15 @@ struct Codec {
     }
     const float d = f16_to_f32(block.d);
     for (int g = 0; g < 8; ++g) out.scale[g] = d;
+  }
+
+  static void encode_block(const float* x, const float* w, Block& block) {
+    int8_t code[256];
+    block.d = fit_ternary_f16(x, w, 256, code);
+    std::memset(block.qs, 0, sizeof block.qs);
+    for (int i = 0; i < 256; ++i) {
+      block.qs[32 * (i / 128) + i % 32] |= static_cast<uint8_t>((code[i] + 1) << (2 * (i / 32 % 4)));
+    }
   }
 
   static bool finite(const Block& block) { return finite_f16(block.d); }
