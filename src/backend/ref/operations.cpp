@@ -1,0 +1,190 @@
+// The operations that work on one row at a time.
+#include "backend/ref/operations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/check.h"
+
+namespace brass::ref {
+
+double activate(ActKind kind, double x) {
+  switch (kind) {
+    case ActKind::kSilu:
+      return x / (1 + std::exp(-x));
+    case ActKind::kGeluTanh:  // Hendrycks, Gimpel 2016, the approximation
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case ActKind::kGeluErf:
+      return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case ActKind::kRelu:
+      return std::isnan(x) ? x : std::max(x, 0.0);
+    case ActKind::kReluSquared:
+      return std::isnan(x) ? x : std::max(x, 0.0) * std::max(x, 0.0);
+    case ActKind::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+  }
+  ENSURE(false, "activation {}", static_cast<int>(kind));
+}
+
+namespace {
+
+// Every row of the output on its own.
+template <class Body>
+void each_row(const Run& run, uint32_t n, const Body& body) {
+  run.workers.run(n, [&](uint32_t row, uint32_t) { body(row); });
+}
+
+void embed(const Run& run, const Op& op) {
+  const RowsView y = run.out(op);
+  const LoadedWeight& table = run.weight(op, 0);
+  each_row(run, y.n, [&](uint32_t t) {
+    if (run.batch.sequences[t] < 0) {
+      std::fill_n(y.row(t), y.width, 0.0f);
+      return;
+    }
+    const int32_t id = run.batch.ids[t];
+    ENSURE(id >= 0 && static_cast<uint32_t>(id) < table.rows, "token {} of {}", id, table.rows);
+    table.decode_row(static_cast<uint32_t>(id), y.row(t));
+  });
+}
+
+void gather_rows(const Run& run, const Op& op) {
+  const RowsView x = run.in(op, 0), y = run.out(op);
+  each_row(run, y.n, [&](uint32_t r) {
+    std::copy_n(x.row(static_cast<uint32_t>(run.batch.rows[r])), y.width, y.row(r));
+  });
+}
+
+// x · rsqrt(mean x² + eps) · gain over n values; no gain: null.
+void norm(const float* x, const float* gain, uint32_t n, float eps, float* y) {
+  double squares = 0;
+  for (uint32_t i = 0; i < n; i++) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  const double factor = 1 / std::sqrt(squares / n + static_cast<double>(eps));
+  for (uint32_t i = 0; i < n; i++) {
+    const double scaled = static_cast<double>(x[i]) * factor;
+    y[i] = static_cast<float>(gain == nullptr ? scaled : scaled * static_cast<double>(gain[i]));
+  }
+}
+
+void rms_or_head_norm(const Run& run, const Op& op) {
+  const RowsView x = run.in(op, 0), y = run.out(op);
+  const auto& a = op.as<NormAttrs>();
+  const uint32_t heads = op.kind == OpKind::kHeadNorm ? a.heads : 1;
+  const uint32_t dim = x.width / heads;
+  const float* gain = op.weights.empty() ? nullptr : run.weight(op, 0).vector.data();
+  each_row(run, y.n, [&](uint32_t t) {
+    for (uint32_t h = 0; h < heads; h++) norm(x.row(t) + h * dim, gain, dim, a.eps, y.row(t) + h * dim);
+  });
+}
+
+void rope_table(const Run& run, const Op& op) {
+  const RowsView y = run.out(op);
+  const auto& a = op.as<RopeTableAttrs>();
+  const auto magnitude = static_cast<double>(a.magnitude);
+  each_row(run, y.n, [&](uint32_t t) {
+    for (size_t i = 0; i < a.inv_freq.size(); i++) {
+      const float angle = static_cast<float>(run.batch.positions[t]) * a.inv_freq[i];
+      y.row(t)[2 * i] = static_cast<float>(std::cos(static_cast<double>(angle)) * magnitude);
+      y.row(t)[2 * i + 1] = static_cast<float>(std::sin(static_cast<double>(angle)) * magnitude);
+    }
+  });
+}
+
+void rope(const Run& run, const Op& op) {
+  const RowsView x = run.in(op, 0), table = run.in(op, 1), y = run.out(op);
+  const auto& a = op.as<RopeAttrs>();
+  const uint32_t pairs = a.n_rot / 2;
+  each_row(run, y.n, [&](uint32_t t) {
+    std::copy_n(x.row(t), x.width, y.row(t));
+    for (uint32_t h = 0; h < a.heads; h++) {
+      const float* from = x.row(t) + h * a.head_dim;
+      float* to = y.row(t) + h * a.head_dim;
+      for (uint32_t i = 0; i < pairs; i++) {
+        const uint32_t first = a.neox ? i : 2 * i, second = a.neox ? i + pairs : 2 * i + 1;
+        const double c = table.row(t)[2 * i], s = table.row(t)[2 * i + 1];
+        const double u = from[first], v = from[second];
+        to[first] = static_cast<float>(u * c - v * s);
+        to[second] = static_cast<float>(u * s + v * c);
+      }
+    }
+  });
+}
+
+// y[i] = f(x[i]).
+template <class F>
+void map(const Run& run, const Op& op, const F& f) {
+  const RowsView x = run.in(op, 0), y = run.out(op);
+  each_row(run, y.n, [&](uint32_t t) { std::transform(x.row(t), x.row(t) + x.width, y.row(t), f); });
+}
+
+// y[i] = f(a[i], b[i]).
+template <class F>
+void combine(const Run& run, const Op& op, const F& f) {
+  const RowsView a = run.in(op, 0), b = run.in(op, 1), y = run.out(op);
+  each_row(run, y.n,
+           [&](uint32_t t) { std::transform(a.row(t), a.row(t) + a.width, b.row(t), y.row(t), f); });
+}
+
+void act_mul(const Run& run, const Op& op) {
+  combine(run, op, [kind = op.as<ActAttrs>().kind](float gate, float up) {
+    return static_cast<float>(activate(kind, static_cast<double>(gate)) * static_cast<double>(up));
+  });
+}
+
+void softcap(const Run& run, const Op& op) {
+  map(run, op, [cap = static_cast<double>(op.as<ScaleAttrs>().factor)](float x) {
+    return static_cast<float>(cap * std::tanh(static_cast<double>(x) / cap));
+  });
+}
+
+}  // namespace
+
+void run_op(const Run& run, const Op& op) {
+  switch (op.kind) {
+    case OpKind::kEmbed:
+      embed(run, op);
+      break;
+    case OpKind::kGatherRows:
+      gather_rows(run, op);
+      break;
+    case OpKind::kRmsNorm:
+    case OpKind::kHeadNorm:
+      rms_or_head_norm(run, op);
+      break;
+    case OpKind::kLinear:
+    case OpKind::kLmHead:
+      run_product(run, op);
+      break;
+    case OpKind::kActMul:
+      act_mul(run, op);
+      break;
+    case OpKind::kRopeTable:
+      rope_table(run, op);
+      break;
+    case OpKind::kRope:
+      rope(run, op);
+      break;
+    case OpKind::kKvWrite:
+      run_kv_write(run, op);
+      break;
+    case OpKind::kAttention:
+      run_attention(run, op);
+      break;
+    case OpKind::kAdd:
+      combine(run, op, [](float a, float b) { return a + b; });
+      break;
+    case OpKind::kScale:
+      map(run, op, [f = op.as<ScaleAttrs>().factor](float x) { return x * f; });
+      break;
+    case OpKind::kSoftcap:
+      softcap(run, op);
+      break;
+    case OpKind::kQuantAct:
+      run_quant_act(run, op);
+      break;
+  }
+  for (const ValueId v : op.out) run.plan.copy_private(v);
+}
+
+}  // namespace brass::ref
