@@ -182,11 +182,10 @@ double Sampler::collect_first_filter() {
   } else if (params_.typical_p < 1) {
     // Any token may be a typical one.
   } else if (params_.top_p < 1) {
-    // Tokens below (1 - p) / n of the probability have less than 1 - p together, so the others have p. The
-    // margin is for the rounding of the weights.
+    // The margins are for the rounding of sums and weights.
     total = exp_all(logits_, max_, 1.0f, weights_, block_sum_);
-    const double share = (1.0 - params_.top_p) / static_cast<double>(vocab_size_);
-    least = std::max(least, max_ + std::log(share * total) - 1e-3);
+    const double weight = weight_of_mass(weights_, params_.top_p * total * (1 + 1e-9));
+    if (weight > 0) least = max_ + std::log(weight) - 1e-3;
   } else if (params_.min_p > 0) {
     least = max_ + std::log(static_cast<double>(params_.min_p));
   }

@@ -126,4 +126,16 @@ double exp_all(std::span<const float> logits, float max, float scale, std::span<
   return total;
 }
 
+// A histogram over the leading bits of the weights, eight classes an octave, walked from the top.
+float weight_of_mass(std::span<const float> weights, double mass) {
+  constexpr int kShift = 23 - 3;
+  std::array<double, (std::bit_cast<uint32_t>(1.0f) >> kShift) + 1> sums{};
+  for (const float weight : weights) sums[std::bit_cast<uint32_t>(weight) >> kShift] += weight;
+  for (size_t i = sums.size(); i-- > 0;) {
+    mass -= sums[i];
+    if (mass <= 0) return std::bit_cast<float>(static_cast<uint32_t>(i) << kShift);
+  }
+  return 0;
+}
+
 }  // namespace brass

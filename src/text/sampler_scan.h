@@ -1,7 +1,7 @@
 // Passes over all logits of a vocabulary, written so that baseline x86-64 (or any 128-bit SIMD) runs them
 // near the speed of its cache.
 //
-// Owns: block maxima, the check for non-finite values, exp.
+// Owns: block maxima, the check for non-finite values, exp, and where a share of the weight ends.
 // Must not know: sampling parameters.
 // Invariants: the same bits on every machine (no contraction, fixed order of additions); no allocation.
 #pragma once
@@ -32,5 +32,9 @@ float exp_nonpositive(float x);
 // block. `max` is not below any logit.
 double exp_all(std::span<const float> logits, float max, float scale, std::span<float> weights,
                std::span<double> block_sum);
+
+// A weight in (0, 1] such that the weights that are not below it sum to at least `mass`, and hardly more: a
+// threshold for a partial selection. 0 if all together do not.
+float weight_of_mass(std::span<const float> weights, double mass);
 
 }  // namespace brass

@@ -308,6 +308,27 @@ TEST(SamplerScan, ExpIsAccurate) {
   EXPECT_EQ(exp_nonpositive(-1e30f), 0.0f);
 }
 
+TEST(SamplerScan, WeightOfMassIsATightThreshold) {
+  Rng rng(2);
+  std::vector<float> weights(5000);
+  for (float& w : weights) w = exp_nonpositive(static_cast<float>(-20 * rng.uniform()));
+  weights[17] = 1.0f;
+  weights[18] = 0.0f;
+  double total = 0;
+  for (const float w : weights) total += w;
+  for (const double share : {0.0, 0.01, 0.5, 0.95, 0.999999}) {
+    const float least = weight_of_mass(weights, share * total);
+    double kept = 0, next_class = 0;
+    for (const float w : weights) {
+      if (w >= least) kept += w;
+      if (w >= least * 1.13f) next_class += w;
+    }
+    EXPECT_GE(kept, share * total);
+    EXPECT_LE(next_class, std::max(share * total, 1.0)) << "a higher threshold would have done";
+  }
+  EXPECT_EQ(weight_of_mass(weights, total * 1.01), 0.0f);
+}
+
 TEST(SamplerScan, ExpAllIsExpOfEach) {
   Rng rng(1);
   for (const size_t n : {1u, 63u, 64u, 65u, 517u}) {
