@@ -113,7 +113,36 @@ struct TinyModel {
   int32_t window = 0;  // of every other layer, in a group of its own
   float softcap = 0;   // of attention and logits
   ActKind act = ActKind::kSilu;
+  bool tied = false;   // the head reads the embedding
+  bool spare = false;  // a tensor that no operation reads
 };
+
+// The kinds that tests go through.
+inline TinyModel plain_model() { return {}; }
+inline TinyModel qwen_like() { return {.bias = true, .head_norm = true, .tied = true}; }
+inline TinyModel gemma_like() {
+  return {.layers = 3,
+          .kv_heads = 1,
+          .head_norm = true,
+          .post_norm = true,
+          .neox = false,
+          .window = 20,
+          .softcap = 30,
+          .act = ActKind::kGeluTanh};
+}
+inline TinyModel ragged_model() {  // no size a multiple of a tile
+  return {.d = 96,
+          .q_heads = 3,
+          .kv_heads = 3,
+          .head_dim = 32,
+          .ffn = 160,
+          .vocab = 77,
+          .embed = Type::F16,
+          .attention = Type::Q4_0,
+          .value = Type::Q5_1,
+          .down = Type::F32,
+          .head = Type::BF16};
+}
 
 class TinyModelBuilder {
  public:
@@ -121,24 +150,29 @@ class TinyModelBuilder {
 
   std::shared_ptr<OwnedGraph> build() {
     add_groups();
-    ValueId x = b_.op(OpKind::kEmbed, "embed", {}, Rows::kT, m_.d,
-                      {b_.matrix("token_embd", m_.embed, m_.vocab, m_.d, 1)});
-    RopeTableAttrs table;
-    for (uint32_t i = 0; i < m_.head_dim / 2; i++)
-      table.inv_freq.push_back(
-          std::pow(10000.0f, -2.0f * static_cast<float>(i) / static_cast<float>(m_.head_dim)));
-    table_ = b_.op(OpKind::kRopeTable, "rope_table", {}, Rows::kT, m_.head_dim, {}, table);
+    const WeightId table = b_.matrix("token_embd", m_.embed, m_.vocab, m_.d, 1);
+    ValueId x = b_.op(OpKind::kEmbed, "embed", {}, Rows::kT, m_.d, {table});
+    angles_ = b_.op(OpKind::kRopeTable, "rope_table", {}, Rows::kT, m_.head_dim, {}, angles());
     for (uint32_t l = 0; l < m_.layers; l++) x = feed_forward(l, attention(l, x));
     x = b_.op(OpKind::kGatherRows, "last", {x}, Rows::kR, m_.d);
     x = norm("output_norm", x, Rows::kR, -1);
-    x = b_.op(OpKind::kLmHead, "output", {x}, Rows::kR, m_.vocab,
-              {b_.matrix("output", m_.head, m_.vocab, m_.d, 0.06f)}, LinearAttrs{});
+    const WeightId head = m_.tied ? table : b_.matrix("output", m_.head, m_.vocab, m_.d, 0.06f);
+    x = b_.op(OpKind::kLmHead, "output", {x}, Rows::kR, m_.vocab, {head}, LinearAttrs{});
     if (m_.softcap > 0)
       x = b_.op(OpKind::kSoftcap, "softcap", {x}, Rows::kR, m_.vocab, {}, ScaleAttrs{m_.softcap});
+    if (m_.spare) b_.matrix("spare", Type::F16, m_.d, m_.d, 1);
     return b_.finish(x);
   }
 
  private:
+  RopeTableAttrs angles() const {
+    RopeTableAttrs a;
+    for (uint32_t i = 0; i < m_.head_dim / 2; i++)
+      a.inv_freq.push_back(
+          std::pow(10000.0f, -2.0f * static_cast<float>(i) / static_cast<float>(m_.head_dim)));
+    return a;
+  }
+
   bool windowed(uint32_t layer) const { return m_.window > 0 && layer % 2 == 0; }
 
   void add_groups() {
@@ -175,7 +209,7 @@ class TinyModelBuilder {
       x = b_.op(OpKind::kHeadNorm, blk(layer, fmt::format("{}_norm", what)), {x}, Rows::kT, width,
                 {b_.gain(blk(layer, fmt::format("{}_norm", what)), m_.head_dim)}, NormAttrs{1e-6f, heads},
                 index);
-    return b_.op(OpKind::kRope, blk(layer, fmt::format("{}_rope", what)), {x, table_}, Rows::kT, width, {},
+    return b_.op(OpKind::kRope, blk(layer, fmt::format("{}_rope", what)), {x, angles_}, Rows::kT, width, {},
                  RopeAttrs{heads, m_.head_dim, m_.head_dim, m_.neox}, index);
   }
 
@@ -220,7 +254,7 @@ class TinyModelBuilder {
 
   TinyModel m_;
   GraphBuilder b_;
-  ValueId table_ = -1;
+  ValueId angles_ = -1;
   uint64_t weights_ = 0;
 };
 

@@ -1,0 +1,38 @@
+// What devices say of themselves, as data, for plans without a device.
+#pragma once
+
+#include "plan/rules.h"
+
+namespace brass {
+
+inline Caps every_operation(std::string name) {
+  Caps caps;
+  caps.name = std::move(name);
+#define BRASS_X(id, op) caps.operations.insert(OpKind::id);
+  BRASS_OPERATIONS(BRASS_X)
+#undef BRASS_X
+  for (const Format* format : all_formats()) caps.matrix_types.insert(format->type);
+  return caps;
+}
+
+// One operation a step, f32 activations.
+inline Caps plain_profile() { return every_operation("plain"); }
+
+// A CPU with int8 products, every rule, private copies, f16 KV.
+inline Caps fused_profile(uint32_t threads = 2) {
+  Caps caps = every_operation("fused");
+  for (const Rule& rule : all_rules()) caps.rules.insert(rule.name);
+  for (const Format* format : all_formats())
+    if (format->group > 0) caps.int8_types.insert(format->type);
+  caps.threads = threads;
+  caps.private_rows = 4;
+  caps.kv = {2, 2};
+  return caps;
+}
+
+inline Caps without_rules(Caps caps) {
+  caps.rules.clear();
+  return caps;
+}
+
+}  // namespace brass
