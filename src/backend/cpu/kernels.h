@@ -1,29 +1,26 @@
 // The CPU's kernels: one table of functions for each ISA tier.
 //
-// Owns: the packed weight layout, quantized activations, the KV page layout, and every loop that does arithmetic.
-// Must not know: plans, steps, threads, models. A kernel works on the range that it is given; the device splits work.
-// Invariants (the determinism contract of one ISA tier): the bits of an output row depend on that row's inputs
-// only — not on T, on the row range of the call, on the thread, or on the other rows. So: sums over K in one fixed
-// order; attention over fixed blocks of positions (kBlock) inside fixed chunks (kChunk), merged in order.
-// Every pointer to activations is aligned to 64 bytes; row strides are in elements and multiples of 16.
+// Owns: the packed weight layout, quantized activations, the KV page layout, and every loop that does
+// arithmetic. Must not know: plans, steps, threads, models. A kernel works on the range that it is given; the
+// device splits work. Invariants (the determinism contract of one ISA tier): the bits of an output row depend
+// on that row's inputs only — not on T, on the row range of the call, on the thread, or on the other rows.
+// So: sums over K in one fixed order; attention over fixed blocks of positions (kBlock) inside fixed chunks
+// (kChunk), merged in order. Every pointer to activations is aligned to 64 bytes; row strides are in elements
+// and multiples of 16.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "graph/act_kind.h"
-#include "graph/kv_type.h"
+#include "backend/cpu/kernel_types.h"
 #include "quant/format.h"
 
 namespace brass::cpu {
 
-inline constexpr uint32_t kPanelRows = 16;  // weight rows in one panel
-inline constexpr uint32_t kBlock = 64;      // positions in a KV page
-inline constexpr uint32_t kChunk = 512;     // positions that one attention partial covers
-
 // A weight of `rows` × `cols` values, packed in panels of 16 rows (the last one padded with zero rows).
-// Same byte count as the file (padding rows aside). F32, F16, BF16 keep their values; nothing is re-quantized.
+// Same byte count as the file (padding rows aside). F32, F16, BF16 keep their values; nothing is
+// re-quantized.
 struct PackedWeight {
   Type type;
   uint32_t rows, cols;
@@ -31,58 +28,27 @@ struct PackedWeight {
   std::byte* data;  // [ceil(rows/16)] panels
 };
 
-// T rows of K activations. Quantized: int8 codes with one scale per 32 values (nearest, ties to even, max |x| → 127).
-struct Activations {
-  const float* f32;        // [T][f32_stride]; what float weights read; may be null when only codes are read
-  size_t f32_stride;
-  const int8_t* codes;     // [T][code_stride], K rounded up to 64 and zero-filled
-  size_t code_stride;
-  const float* scale;      // [T][scale_stride], one per 32 values
-  const float* sum;        // [T][scale_stride], scale · Σ codes of the 32
-  size_t scale_stride;
-};
-
-
-
-// One page of one layer's K (or V) for one KV head: kBlock positions × head_dim, laid out as the kernels like it
-// (K: 16-position panels, so that the product with q reuses the row microkernel's shape; int8: one f32 scale per
-// position and 32 dims). A page of a layer is the heads one after another.
-struct AttendItem {
-  const float* q;               // [rows][q_stride]: rows of one KV head group, (token, head in group) flattened by the caller
-  size_t q_stride;
-  float* out;                   // [rows][out_stride]
-  size_t out_stride;
-  const int32_t* position;      // [rows] absolute position of the row's token; it sees positions ≤ it
-  uint32_t rows;
-  const std::byte* const* k_page;  // page pointers (already offset to layer and head), index = position / kBlock
-  const std::byte* const* v_page;
-  KvType k_type, v_type;
-  uint32_t k_dim, v_dim;
-  float scale;
-  float softcap;                // 0: none
-  int32_t window;               // 0: none; else sees positions > position − window
-  const float* sinks;           // [rows] or null: a logit that joins the softmax and carries no value
-};
-
 struct Kernels {
-  const char* name;        // "x86-64-v2", "avx2", "avx-vnni", "avx512-vnni", "avx512-bf16", "amx"
-  bool (*supported)();     // CPUID + OS state
+  const char* name;     // "x86-64-v2", "avx2", "avx-vnni", "avx512-vnni", "avx512-bf16", "amx"
+  bool (*supported)();  // CPUID + OS state
 
   // weights
   bool (*can_pack)(Type);
   size_t (*panel_bytes)(Type, uint32_t cols);
-  void (*pack)(Type, const std::byte* file_rows, uint32_t rows_here /*1…16, rest zero*/, uint32_t cols, std::byte* panel);
+  void (*pack)(Type, const std::byte* file_rows, uint32_t rows_here /*1…16, rest zero*/, uint32_t cols,
+               std::byte* panel);
   void (*unpack_row)(const PackedWeight&, uint32_t row, float* out);  // bit-equal to Format::decode
   bool (*reads_codes)(Type);  // the product reads Activations::codes (else ::f32)
 
-  // y[t][n] = Σ_k w[n][k] · x[t][k] for t < T and n in [row_begin, row_end), row_begin a multiple of 16. Writes
-  // nothing else. `scratch`: matmul_scratch bytes, 64-aligned, one a thread.
+  // y[t][n] = Σ_k w[n][k] · x[t][k] for t < T and n in [row_begin, row_end), row_begin a multiple of 16.
+  // Writes nothing else. `scratch`: matmul_scratch bytes, 64-aligned, one a thread.
   size_t (*matmul_scratch)(uint32_t max_t);
   void (*matmul)(const PackedWeight&, const Activations&, uint32_t T, uint32_t row_begin, uint32_t row_end,
                  float* y, size_t y_stride, std::byte* scratch);
 
   // rows
-  void (*quantize)(const float* x, uint32_t k, int8_t* codes, float* scale, float* sum);  // one row, pads codes to 64
+  void (*quantize)(const float* x, uint32_t k, int8_t* codes, float* scale,
+                   float* sum);  // one row, pads codes to 64
   void (*rms_norm)(const float* x, const float* gain /*or null*/, uint32_t n, float eps, float* y);
   void (*layer_norm)(const float* x, const float* gain, const float* bias, uint32_t n, float eps, float* y);
   void (*add)(const float* a, const float* b, uint32_t n, float* y);
@@ -90,13 +56,15 @@ struct Kernels {
   void (*scale)(const float* x, float s, uint32_t n, float* y);
   void (*act)(ActKind, const float* x, uint32_t n, float* y);
   void (*act_mul)(ActKind, const float* gate, const float* up, uint32_t n, float* y);
-  // Rotates `n_rot` leading dims of one head. cos_sin: n_rot/2 pairs {cos, sin}. neox: pairs (i, i + n_rot/2), else (2i, 2i+1).
+  // Rotates `n_rot` leading dims of one head. cos_sin: n_rot/2 pairs {cos, sin}. neox: pairs (i, i +
+  // n_rot/2), else (2i, 2i+1).
   void (*rope)(float* head, uint32_t n_rot, bool neox, const float* cos_sin);
   void (*softcap)(const float* x, float cap, uint32_t n, float* y);
 
   // attention
   size_t (*kv_page_bytes)(KvType, uint32_t head_dim);  // one head's page
-  void (*kv_store_k)(KvType, std::byte* page, uint32_t head_dim, uint32_t slot /*position % kBlock*/, const float* row);
+  void (*kv_store_k)(KvType, std::byte* page, uint32_t head_dim, uint32_t slot /*position % kBlock*/,
+                     const float* row);
   void (*kv_store_v)(KvType, std::byte* page, uint32_t head_dim, uint32_t slot, const float* row);
   void (*kv_load_k)(KvType, const std::byte* page, uint32_t head_dim, uint32_t slot, float* row);
   void (*kv_load_v)(KvType, const std::byte* page, uint32_t head_dim, uint32_t slot, float* row);
@@ -110,7 +78,8 @@ struct Kernels {
 
 // The tiers built into this program, best first; the x86-64-v2 one is always there and always last.
 std::span<const Kernels* const> all_kernels();
-// The best supported one, or the named one; nullptr if that name is unknown (see all_kernels) — check supported().
+// The best supported one, or the named one; nullptr if that name is unknown (see all_kernels) — check
+// supported().
 const Kernels* pick_kernels(const char* name /*null: best*/);
 
 }  // namespace brass::cpu

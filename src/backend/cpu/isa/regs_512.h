@@ -1,0 +1,104 @@
+// One AVX-512 register and what the kernels do with it: the avx512-vnni tier and all above it.
+#pragma once
+
+#include <immintrin.h>
+
+namespace {
+
+using Rf = __m512;
+using Ri = __m512i;
+constexpr int kRegs = 1;  // registers for 16 lanes
+constexpr int kRegLanes = 16;
+
+BRASS_INLINE Rf r_load(const float* p) { return _mm512_load_ps(p); }
+BRASS_INLINE Rf r_loadu(const float* p) { return _mm512_loadu_ps(p); }
+BRASS_INLINE void r_store(float* p, Rf a) { _mm512_store_ps(p, a); }
+BRASS_INLINE void r_storeu(float* p, Rf a) { _mm512_storeu_ps(p, a); }
+BRASS_INLINE Rf r_set(float a) { return _mm512_set1_ps(a); }
+BRASS_INLINE Rf r_add(Rf a, Rf b) { return _mm512_add_ps(a, b); }
+BRASS_INLINE Rf r_sub(Rf a, Rf b) { return _mm512_sub_ps(a, b); }
+BRASS_INLINE Rf r_mul(Rf a, Rf b) { return _mm512_mul_ps(a, b); }
+BRASS_INLINE Rf r_div(Rf a, Rf b) { return _mm512_div_ps(a, b); }
+BRASS_INLINE Rf r_fma(Rf a, Rf b, Rf c) { return _mm512_fmadd_ps(a, b, c); }
+BRASS_INLINE Rf r_max(Rf a, Rf b) { return _mm512_max_ps(a, b); }
+BRASS_INLINE Rf r_min(Rf a, Rf b) { return _mm512_min_ps(a, b); }
+BRASS_INLINE Rf r_round(Rf a) {
+  return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+BRASS_INLINE Rf r_if_less(Rf a, Rf b, Rf yes, Rf no) {
+  return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
+}
+BRASS_INLINE Rf r_float(Ri a) { return _mm512_cvtepi32_ps(a); }
+BRASS_INLINE Ri r_int(Rf a) { return _mm512_cvtps_epi32(a); }
+BRASS_INLINE Rf r_as_float(Ri a) { return _mm512_castsi512_ps(a); }
+BRASS_INLINE Ri r_as_int(Rf a) { return _mm512_castps_si512(a); }
+
+BRASS_INLINE Ri r_load_i(const void* p) { return _mm512_load_si512(p); }
+BRASS_INLINE void r_store_i(void* p, Ri a) { _mm512_store_si512(p, a); }
+BRASS_INLINE Ri r_set_i(int32_t a) { return _mm512_set1_epi32(a); }
+BRASS_INLINE Ri r_set_bytes(int8_t a) { return _mm512_set1_epi8(a); }
+BRASS_INLINE Ri r_table(const void* p16) {
+  return _mm512_broadcast_i32x4(_mm_loadu_si128(static_cast<const __m128i*>(p16)));
+}
+BRASS_INLINE Ri r_shuffle(Ri table, Ri index) { return _mm512_shuffle_epi8(table, index); }
+BRASS_INLINE Ri r_and(Ri a, Ri b) { return _mm512_and_si512(a, b); }
+BRASS_INLINE Ri r_or(Ri a, Ri b) { return _mm512_or_si512(a, b); }
+BRASS_INLINE Ri r_xor(Ri a, Ri b) { return _mm512_xor_si512(a, b); }
+BRASS_INLINE Ri r_add_i(Ri a, Ri b) { return _mm512_add_epi32(a, b); }
+BRASS_INLINE Ri r_add_bytes(Ri a, Ri b) { return _mm512_add_epi8(a, b); }
+BRASS_INLINE Ri r_sub_bytes(Ri a, Ri b) { return _mm512_sub_epi8(a, b); }
+template <int n>
+BRASS_INLINE Ri r_shl(Ri a) {
+  return _mm512_slli_epi32(a, n);
+}
+template <int n>
+BRASS_INLINE Ri r_shr(Ri a) {
+  return _mm512_srli_epi32(a, n);
+}
+
+// c + the 4-byte dot products of codes u (unsigned) and x (signed).
+BRASS_INLINE Ri r_dot(Ri c, Ri u, Ri x) { return _mm512_dpbusd_epi32(c, u, x); }
+BRASS_INLINE Ri r_dot_wide(Ri c, Ri u, Ri x) { return r_dot(c, u, x); }
+BRASS_INLINE Ri r_dot16(Ri c, Ri a, Ri b) { return _mm512_dpwssd_epi32(c, a, b); }
+
+BRASS_INLINE Ri r_from_u8(const void* p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+}
+BRASS_INLINE Ri r_from_s8(const void* p) {
+  return _mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+}
+BRASS_INLINE Ri r_from_u16(const void* p) {
+  return _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+}
+// Low bytes of sixteen int32.
+BRASS_INLINE void r_store_s8(void* p, Ri a) {
+  _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
+}
+BRASS_INLINE void r_store_u16(void* p, Ri a) {
+  _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi32_epi16(a));
+}
+BRASS_INLINE Rf r_from_f16(const void* p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+}
+BRASS_INLINE Rf r_from_bf16(const void* p) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(r_from_u16(p), 16));
+}
+BRASS_INLINE void r_to_f16(void* p, Rf a) {
+  _mm256_storeu_si256(static_cast<__m256i*>(p),
+                      _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+BRASS_INLINE float r_sum(Rf a) {
+  const __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+  const __m128 c = _mm_add_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
+  const __m128 d = _mm_add_ps(c, _mm_movehl_ps(c, c));
+  return _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps(d, d, 1)));
+}
+BRASS_INLINE float r_largest(Rf a) {
+  const __m256 b = _mm256_max_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+  const __m128 c = _mm_max_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
+  const __m128 d = _mm_max_ps(c, _mm_movehl_ps(c, c));
+  return _mm_cvtss_f32(_mm_max_ss(d, _mm_shuffle_ps(d, d, 1)));
+}
+
+}  // namespace

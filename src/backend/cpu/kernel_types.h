@@ -1,0 +1,53 @@
+// What a kernel is handed: activations, attention items.
+//
+// Must not know: standard headers with inline functions (the ISA units include this, see isa/vec.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "graph/act_kind.h"
+#include "graph/kv_type.h"
+
+namespace brass::cpu {
+
+inline constexpr uint32_t kPanelRows = 16;    // weight rows in one panel
+inline constexpr uint32_t kBlock = 64;        // positions in a KV page
+inline constexpr uint32_t kChunk = 512;       // positions that one attention partial covers
+inline constexpr uint32_t kMaxHeadDim = 640;  // largest k_dim and v_dim
+
+// T rows of K activations. Quantized: int8 codes with one scale per 32 values (nearest, ties to even, max |x|
+// → 127).
+struct Activations {
+  const float* f32;  // [T][f32_stride]; what float weights read; may be null when only codes are read
+  size_t f32_stride;
+  const int8_t* codes;  // [T][code_stride], K rounded up to 64 and zero-filled
+  size_t code_stride;
+  const float* scale;  // [T][scale_stride], one per 32 values
+  const float* sum;    // [T][scale_stride], scale · Σ codes of the 32
+  size_t scale_stride;
+};
+
+// One page of one layer's K (or V) for one KV head: kBlock positions × head_dim, laid out as the kernels like
+// it (K: 16-position panels, so that the product with q reuses the row microkernel's shape; int8: one f32
+// scale per position and 32 dims). A page of a layer is the heads one after another.
+struct AttendItem {
+  const float*
+      q;  // [rows][q_stride]: rows of one KV head group, (token, head in group) flattened by the caller
+  size_t q_stride;
+  float* out;  // [rows][out_stride]
+  size_t out_stride;
+  const int32_t* position;  // [rows] absolute position of the row's token; it sees positions ≤ it
+  uint32_t rows;
+  const std::byte* const*
+      k_page;  // page pointers (already offset to layer and head), index = position / kBlock
+  const std::byte* const* v_page;
+  KvType k_type, v_type;
+  uint32_t k_dim, v_dim;
+  float scale;
+  float softcap;       // 0: none
+  int32_t window;      // 0: none; else sees positions > position − window
+  const float* sinks;  // [rows] or null: a logit that joins the softmax and carries no value
+};
+
+}  // namespace brass::cpu

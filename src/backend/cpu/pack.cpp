@@ -1,0 +1,202 @@
+#include "backend/cpu/pack.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cpu/kernel_types.h"
+#include "backend/cpu/layout.h"
+#include "base/check.h"
+#include "quant/common/k_scales.h"
+#include "quant/q4_k/block.h"
+#include "quant/q5_k/block.h"
+#include "quant/q6_k/block.h"
+
+namespace brass::cpu {
+namespace {
+
+using layout::Planes;
+
+constexpr uint32_t kLanes = kPanelRows * 4;  // bytes of a vector: 16 rows × 4 values
+
+// The eight vectors of one block, unsigned codes.
+using BlockCodes = uint8_t[8][kLanes];
+
+void write_nibbles(const BlockCodes& u, uint8_t* out) {
+  for (int i = 0; i < 4; ++i) {
+    for (uint32_t j = 0; j < kLanes; ++j) {
+      out[kLanes * i + j] = static_cast<uint8_t>((u[i][j] & 15) | (u[i + 4][j] & 15) << 4);
+    }
+  }
+}
+
+// Bit `bit` of every code.
+void write_bits(const BlockCodes& u, int bit, uint8_t* out) {
+  for (uint32_t j = 0; j < kLanes; ++j) {
+    int byte = 0;
+    for (int v = 0; v < 8; ++v) byte |= (u[v][j] >> bit & 1) << v;
+    out[j] = static_cast<uint8_t>(byte);
+  }
+}
+
+// Bits `bit` and `bit` + 1 of every code.
+void write_pairs(const BlockCodes& u, int bit, uint8_t* out) {
+  for (int i = 0; i < 2; ++i) {
+    for (uint32_t j = 0; j < kLanes; ++j) {
+      int byte = 0;
+      for (int v = 0; v < 4; ++v) byte |= (u[4 * i + v][j] >> bit & 3) << (2 * v);
+      out[kLanes * i + j] = static_cast<uint8_t>(byte);
+    }
+  }
+}
+
+template <Planes planes>
+void write_planes(const BlockCodes& u, uint8_t* out) {
+  if constexpr (planes == Planes::kNibbles || planes == Planes::kNibblesBits ||
+                planes == Planes::kNibblesPairs) {
+    write_nibbles(u, out);
+  }
+  if constexpr (planes == Planes::kNibblesBits) write_bits(u, 4, out + 256);
+  if constexpr (planes == Planes::kNibblesPairs) write_pairs(u, 4, out + 256);
+  if constexpr (planes == Planes::kPairs) write_pairs(u, 0, out);
+  if constexpr (planes == Planes::kBits) write_bits(u, 0, out);
+  if constexpr (planes == Planes::kBytes) std::memcpy(out, u, sizeof u);
+}
+
+void put16(uint8_t* record, uint32_t slot, const std::byte* from) { std::memcpy(record + 2 * slot, from, 2); }
+
+// write_record<L>(record, row, block): the row's numbers from one block of the file.
+template <class L>
+void write_record(uint8_t* record, uint32_t row, const std::byte* block) {
+  put16(record, row, block);                                     // d leads these blocks
+  if constexpr (L::kOffset) put16(record + 32, row, block + 2);  // and m follows it
+}
+
+void write_k_record(uint8_t* record, uint32_t row, uint16_t d, uint16_t dmin, const uint8_t (&packed)[12]) {
+  const KScales s = unpack_k_scales(packed);
+  std::memcpy(record + 2 * row, &d, 2);
+  std::memcpy(record + 32 + 2 * row, &dmin, 2);
+  for (int j = 0; j < 8; ++j) {
+    record[64 + 16 * j + row] = static_cast<uint8_t>((s.scale[j] & 15) | (s.min[j] & 15) << 4);
+    const int high = s.scale[j] >> 4 | (s.min[j] >> 4) << 2;
+    uint8_t& byte = record[192 + 16 * (j % 4) + row];
+    byte = static_cast<uint8_t>(j < 4 ? high : byte | high << 4);
+  }
+}
+
+template <>
+void write_record<layout::Q4_K>(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const BlockQ4_K*>(block);
+  write_k_record(record, row, b.d, b.dmin, b.scales);
+}
+
+template <>
+void write_record<layout::Q5_K>(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const BlockQ5_K*>(block);
+  write_k_record(record, row, b.d, b.dmin, b.scales);
+}
+
+template <>
+void write_record<layout::Q6_K>(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const BlockQ6_K*>(block);
+  std::memcpy(record + 2 * row, &b.d, 2);
+  for (int g = 0; g < 16; ++g) record[32 + 16 * g + row] = static_cast<uint8_t>(b.scales[g]);
+}
+
+template <class L>
+void pack_quantized(const Format& format, const std::byte* rows, uint32_t rows_here, uint32_t cols,
+                    uint8_t* panel) {
+  const uint32_t file_blocks = cols / format.block_values, per_file_block = format.block_values / 32;
+  const size_t stride = row_bytes(format, cols);
+  uint8_t* codes = panel + layout::scales_bytes<L>(cols / 32);
+  static_assert(L::kSuper == 1 || L::kSuper == 8);
+  ENSURE(per_file_block == L::kSuper, "{}", format.name);
+  std::memset(panel, 0, layout::panel_bytes<L>(cols / 32));
+  CanonicalBlock view;
+  BlockCodes u[kMaxBlockValues / 32];
+  std::memset(u, L::kZero, sizeof u);
+  for (uint32_t i = 0; i < file_blocks; ++i) {
+    for (uint32_t row = 0; row < rows_here; ++row) {
+      const std::byte* block = rows + row * stride + i * format.block_bytes;
+      format.view(block, view);
+      for (uint32_t j = 0; j < format.block_values; ++j)
+        view.code[j] = static_cast<int8_t>(view.code[j] + static_cast<int>(L::kZero));
+      for (uint32_t v = 0; v < format.block_values / 4; ++v) {
+        std::memcpy(&u[v / 8][v % 8][4 * row], view.code + 4 * v, 4);
+      }
+      write_record<L>(panel + i * L::kScales, row, block);
+    }
+    for (uint32_t j = 0; j < per_file_block; ++j, codes += layout::plane_bytes(L::kPlanes)) {
+      write_planes<L::kPlanes>(u[j], codes);
+    }
+  }
+}
+
+template <class Word>
+void pack_float(const std::byte* rows, uint32_t rows_here, uint32_t cols, std::byte* panel) {
+  const auto* from = reinterpret_cast<const Word*>(rows);
+  auto* to = reinterpret_cast<Word*>(panel);
+  for (uint32_t k = 0; k < cols; ++k) {
+    for (uint32_t row = 0; row < kPanelRows; ++row) {
+      to[k * kPanelRows + row] = row < rows_here ? from[size_t{row} * cols + k] : Word{0};
+    }
+  }
+}
+
+struct Packer {
+  Type type;
+  LayoutFacts facts;
+  size_t (*panel_bytes)(uint32_t blocks);
+  void (*pack)(const Format&, const std::byte*, uint32_t, uint32_t, uint8_t*);
+};
+
+#define BRASS_ROW(name)                                                                             \
+  Packer{Type::name,                                                                                \
+         {layout::name::kSuper, layout::name::kHalves, layout::name::kZero, layout::name::kOffset}, \
+         layout::panel_bytes<layout::name>,                                                         \
+         pack_quantized<layout::name>},
+constexpr Packer kPackers[] = {BRASS_CPU_QUANTIZED(BRASS_ROW)};
+#undef BRASS_ROW
+#define BRASS_ROW(name) Type::name,
+constexpr Type kFloats[] = {BRASS_CPU_FLOAT(BRASS_ROW)};
+#undef BRASS_ROW
+
+}  // namespace
+
+std::optional<uint8_t> quantized_index(Type type) {
+  for (uint8_t i = 0; i < std::size(kPackers); ++i) {
+    if (kPackers[i].type == type) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<uint8_t> float_index(Type type) {
+  for (uint8_t i = 0; i < std::size(kFloats); ++i) {
+    if (kFloats[i] == type) return i;
+  }
+  return std::nullopt;
+}
+
+LayoutFacts layout_facts(uint8_t index) { return kPackers[index].facts; }
+
+bool can_pack(Type type) { return quantized_index(type) || float_index(type); }
+bool reads_codes(Type type) { return quantized_index(type).has_value(); }
+
+size_t panel_bytes(Type type, uint32_t cols) {
+  if (const auto i = quantized_index(type)) return kPackers[*i].panel_bytes(cols / 32);
+  ENSURE(float_index(type), "type {}", static_cast<uint32_t>(type));
+  return (size_t{cols} * kPanelRows * find_format(type)->block_bytes + 63) / 64 * 64;
+}
+
+void pack(Type type, const std::byte* file_rows, uint32_t rows_here, uint32_t cols, std::byte* panel) {
+  const Format& format = *find_format(type);
+  ENSURE(rows_here >= 1 && rows_here <= kPanelRows && cols % format.block_values == 0,
+         "{} rows, {} columns of {}", rows_here, cols, format.name);
+  if (const auto i = quantized_index(type)) {
+    return kPackers[*i].pack(format, file_rows, rows_here, cols, reinterpret_cast<uint8_t*>(panel));
+  }
+  ENSURE(float_index(type), "{}", format.name);
+  if (format.block_bytes == 4) return pack_float<uint32_t>(file_rows, rows_here, cols, panel);
+  pack_float<uint16_t>(file_rows, rows_here, cols, panel);
+}
+
+}  // namespace brass::cpu
