@@ -112,7 +112,7 @@ void over_k(const Piece& p, uint32_t row, uint32_t panels, uint32_t step_values,
 void multiply_quantized(const LinearParts& parts, uint8_t index, const Piece& p) {
   const LayoutFacts facts = layout_facts(index);
   const uint32_t blocks_in_k = p.w.cols / 32;
-  if (parts.enter != nullptr) parts.enter();
+  parts.enter(p.tokens, facts.halves);
   for (uint32_t row = p.begin; row < p.end; row += parts.tile_panels * kPanelRows) {
     const uint32_t panels = std::min(parts.tile_panels, (p.end - row + kPanelRows - 1) / kPanelRows);
     over_k(p, row, panels, kUnpackBlocks * 32,
@@ -150,7 +150,7 @@ void multiply_quantized(const LinearParts& parts, uint8_t index, const Piece& p)
                          .c_out_stride = c_out_stride});
            });
   }
-  if (parts.leave != nullptr) parts.leave();
+  parts.leave();
 }
 
 void multiply_float(const LinearParts& parts, uint8_t index, const Piece& p) {

@@ -83,7 +83,9 @@ struct FloatParts {
 struct LinearParts {
   uint32_t tile_panels;  // most panels in one tile call
   bool signed_tile;
-  void (*enter)();  // before the first tile call of a thread's piece of work; null: nothing to do
+  // Before the first and after the last tile call of a piece of work; all its calls have these tokens and
+  // halves.
+  void (*enter)(uint32_t tokens, uint32_t halves);
   void (*leave)();
   void (*tile)(const TileArgs&);
   void (*float_tile)(const FloatTileArgs&);

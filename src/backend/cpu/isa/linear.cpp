@@ -2,6 +2,11 @@
 #include "backend/cpu/isa/decode.h"
 #include "backend/cpu/isa/float_tile.h"
 #include "backend/cpu/isa/tile.h"
+#ifdef __AMX_INT8__
+#include "backend/cpu/isa/tile_amx.h"
+#else
+#include "backend/cpu/isa/tile_vector.h"
+#endif
 
 namespace brass::cpu {
 namespace {

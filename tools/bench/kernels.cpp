@@ -1,0 +1,262 @@
+// Speed and error of the CPU kernels, one tier at a time.
+//
+//   bench_kernels [--tier NAME] [--type NAME[,NAME…]] [--cols K] [--megabytes M] [--attend]
+//
+// For each format and 1 and 2 threads: GB/s of packed weights at 1 and 4 tokens (a set of --megabytes, larger than the
+// caches), GFLOP/s at 512 tokens and 4096 rows, and the root mean square error against the double
+// product of the unquantized activations, relative. Time is CPU time of each thread, rates of threads are added, so
+// that foreign load disturbs little; the best of several rounds counts.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/cpu/kernels.h"
+#include "base/rng.h"
+#include "quant/random_blocks.h"
+
+namespace brass::cpu {
+namespace {
+
+struct Options {
+  const char* tier = nullptr;
+  std::string types = "Q4_0,Q4_1,Q5_0,Q8_0,Q4_K,Q5_K,Q6_K,F16";
+  uint32_t cols = 4096;
+  size_t megabytes = 512;
+  bool attend = false;
+};
+
+double cpu_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+template <class T>
+using Buffer = std::unique_ptr<T, Free>;
+template <class T>
+Buffer<T> make_buffer(size_t n) {
+  void* p = std::aligned_alloc(2 << 20, (n * sizeof(T) + (2 << 20) - 1) / (2 << 20) * (2 << 20));
+  std::memset(p, 0, n * sizeof(T));
+  return Buffer<T>(static_cast<T*>(p));
+}
+
+// Runs work(thread) on `threads` threads, `rounds` times after one that does not count (first touch of buffers); the
+// best sum of amount / CPU seconds over the threads.
+double rate(uint32_t threads, int rounds, double amount_each, const std::function<void(uint32_t)>& work) {
+  double best = 0;
+  std::vector<std::vector<double>> seconds(threads);
+  std::vector<std::thread> pool;
+  for (uint32_t i = 0; i < threads; ++i) {
+    pool.emplace_back([&, i] {
+      for (int round = 0; round <= rounds; ++round) {
+        const double start = cpu_seconds();
+        work(i);
+        if (round > 0) seconds[i].push_back(cpu_seconds() - start);
+      }
+    });
+  }
+  for (std::thread& t : pool) t.join();
+  for (int round = 0; round < rounds; ++round) {
+    double sum = 0;
+    for (const auto& s : seconds) sum += amount_each / s[static_cast<size_t>(round)];
+    best = std::max(best, sum);
+  }
+  return best;
+}
+
+struct Inputs {
+  uint32_t tokens, k;
+  size_t code_stride;
+  Buffer<float> f32, scale, sum;
+  Buffer<int8_t> codes;
+
+  Inputs(const Kernels& kernels, uint32_t t, uint32_t cols)
+      : tokens(t), k(cols), code_stride((cols + 63) / 64 * 64), f32(make_buffer<float>(size_t{t} * cols)),
+        scale(make_buffer<float>(size_t{t} * cols / 32)), sum(make_buffer<float>(size_t{t} * cols / 32)),
+        codes(make_buffer<int8_t>(t * code_stride)) {
+    Rng rng(1);
+    for (size_t i = 0; i < size_t{t} * cols; ++i) f32.get()[i] = static_cast<float>(rng.normal());
+    for (uint32_t i = 0; i < t; ++i) {
+      kernels.quantize(f32.get() + size_t{i} * cols, cols, codes.get() + i * code_stride, scale.get() + size_t{i} * cols / 32,
+                       sum.get() + size_t{i} * cols / 32);
+    }
+  }
+  Activations view() const { return {f32.get(), k, codes.get(), code_stride, scale.get(), sum.get(), k / 32}; }
+};
+
+class Bench {
+ public:
+  Bench(const Kernels& kernels, const Options& options, const Format& format)
+      : kernels_(kernels), o_(options), format_(format), panel_(kernels.panel_bytes(format.type, options.cols)),
+        x_(kernels, 512, options.cols) {
+    const size_t count = std::max<size_t>(o_.megabytes * 1000000 / panel_ / 32 * 32, 32);
+    panels_ = make_buffer<std::byte>(count * panel_);
+    rows_ = static_cast<uint32_t>(count * kPanelRows);
+    file_.resize(row_bytes(format, o_.cols) * kPatternRows);
+    random_blocks(format, file_.data(), size_t{kPatternRows} * o_.cols, 1, 0.05f);
+    for (uint32_t i = 0; i < kPatternRows / kPanelRows; ++i) {
+      kernels_.pack(format.type, file_.data() + i * kPanelRows * row_bytes(format, o_.cols), kPanelRows, o_.cols,
+                    panels_.get() + i * panel_);
+    }
+    const size_t pattern = kPatternRows / kPanelRows * panel_;
+    for (size_t at = pattern; at < count * panel_; at += pattern) {
+      std::memcpy(panels_.get() + at, panels_.get(), std::min(pattern, count * panel_ - at));
+    }
+  }
+
+  // GB/s of packed weights, every row read once a round.
+  double decode(uint32_t threads, uint32_t tokens) {
+    return rate(threads, 5, 1e-9 * static_cast<double>(panel_) * rows_ / kPanelRows / threads,
+                [&](uint32_t i) { multiply(i, threads, tokens, rows_); });
+  }
+  double prefill(uint32_t threads, uint32_t tokens) {
+    const uint32_t rows = std::min(kPrefillRows, rows_);
+    const double flops = 2.0 * o_.cols * rows * tokens;
+    return rate(threads, 3, 1e-9 * flops / threads, [&](uint32_t i) { multiply(i, threads, tokens, rows); });
+  }
+  double error() {
+    constexpr uint32_t kTokens = 8;
+    auto y = make_buffer<float>(kTokens * kPatternRows);
+    auto scratch = make_buffer<std::byte>(kernels_.matmul_scratch(kTokens));
+    kernels_.matmul(weight(), x_.view(), kTokens, 0, kPatternRows, y.get(), kPatternRows, scratch.get());
+    std::vector<float> w(size_t{kPatternRows} * o_.cols);
+    format_.decode(file_.data(), w.data(), w.size());
+    double off = 0, norm = 0;
+    for (uint32_t t = 0; t < kTokens; ++t) {
+      for (uint32_t n = 0; n < kPatternRows; ++n) {
+        double want = 0;
+        for (uint32_t k = 0; k < o_.cols; ++k) {
+          want += static_cast<double>(w[size_t{n} * o_.cols + k]) * x_.f32.get()[size_t{t} * o_.cols + k];
+        }
+        off += std::pow(y.get()[t * kPatternRows + n] - want, 2);
+        norm += want * want;
+      }
+    }
+    return std::sqrt(off / norm);
+  }
+
+ private:
+  static constexpr uint32_t kPatternRows = 64;
+  static constexpr uint32_t kPrefillRows = 4096;
+
+  PackedWeight weight() const { return {format_.type, rows_, o_.cols, panel_, panels_.get()}; }
+
+  void multiply(uint32_t thread, uint32_t threads, uint32_t tokens, uint32_t rows) {
+    const uint32_t each = rows / threads / kPanelRows * kPanelRows, begin = thread * each;
+    thread_local Buffer<std::byte> scratch = make_buffer<std::byte>(kernels_.matmul_scratch(512));
+    thread_local Buffer<float> y = make_buffer<float>(std::max<size_t>(size_t{512} * kPrefillRows, size_t{4} * rows_));
+    kernels_.matmul(weight(), x_.view(), tokens, begin, begin + each, y.get(), rows, scratch.get());
+  }
+
+  const Kernels& kernels_;
+  const Options& o_;
+  const Format& format_;
+  size_t panel_;
+  uint32_t rows_ = 0;
+  Inputs x_;
+  Buffer<std::byte> panels_;
+  std::vector<std::byte> file_;
+};
+
+void bench_types(const Kernels& kernels, const Options& o) {
+  fmt::print("tier {}, K {}, {} MB of weights; GB/s at 1 and 4 tokens, GFLOP/s at 512; threads 1 | 2\n", kernels.name,
+             o.cols, o.megabytes);
+  fmt::print("{:8} {:>7} {:>7} {:>7} | {:>7} {:>7} {:>7}   nrmse\n", "type", "T=1", "T=4", "T=512", "T=1", "T=4", "T=512");
+  std::string rest = o.types;
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    const std::string name = rest.substr(0, comma);
+    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+    const Format* format = find_format(name);
+    if (format == nullptr || !kernels.can_pack(format->type)) {
+      fmt::print("{:8} cannot be packed\n", name);
+      continue;
+    }
+    Bench b(kernels, o, *format);
+    fmt::print("{:8} {:7.1f} {:7.1f} {:7.0f} | {:7.1f} {:7.1f} {:7.0f}   {:.2e}\n", format->name, b.decode(1, 1),
+               b.decode(1, 4), b.prefill(1, 512), b.decode(2, 1), b.decode(2, 4), b.prefill(2, 512), b.error());
+    std::fflush(stdout);
+  }
+}
+
+// GFLOP/s of attention: rows × positions, and GB/s of cache for the few rows of one token.
+void bench_attend(const Kernels& kernels) {
+  fmt::print("attention of tier {}, one thread\n{:>5} {:>5} {:>6} {:>9} {:>9} {:>8}\n", kernels.name, "rows", "dim",
+             "S", "kv", "GFLOP/s", "GB/s");
+  for (const auto& [kv, name] : {std::pair{KvType::kF16, "f16"}, {KvType::kF32, "f32"}, {KvType::kInt8, "int8"}}) {
+    for (const uint32_t dim : {64u, 128u}) {
+      for (const auto& [rows, positions] : {std::pair{512u, 512u}, {3u, 512u}, {4u, 4096u}}) {
+        const size_t page = kernels.kv_page_bytes(kv, dim);
+        const uint32_t blocks = positions / kBlock, copies = rows > 100 ? 1 : (256u << 20) / (2 * page * blocks);
+        auto pages = make_buffer<std::byte>(2 * page * blocks * copies);
+        std::vector<float> row(dim, 0.5f);
+        for (uint32_t p = 0; p < 2 * blocks * copies; ++p) {
+          for (uint32_t slot = 0; slot < kBlock; ++slot) {
+            (p % 2 == 0 ? kernels.kv_store_k : kernels.kv_store_v)(kv, pages.get() + p * page, dim, slot, row.data());
+          }
+        }
+        auto q = make_buffer<float>(rows * dim), out = make_buffer<float>(rows * dim);
+        auto scratch = make_buffer<std::byte>(kernels.attend_scratch(rows, dim));
+        const std::vector<int32_t> position(rows, static_cast<int32_t>(positions) - 1);
+        const double flops = 4.0 * rows * positions * dim * copies, bytes = 2.0 * page * blocks * copies;
+        const double per_second = rate(1, 3, 1.0, [&](uint32_t) {
+          for (uint32_t c = 0; c < copies; ++c) {
+            std::vector<const std::byte*> k, v;
+            for (uint32_t b = 0; b < blocks; ++b) {
+              k.push_back(pages.get() + (c * blocks + b) * 2 * page);
+              v.push_back(k.back() + page);
+            }
+            kernels.attend({q.get(), dim, out.get(), dim, position.data(), rows, k.data(), v.data(), kv, kv, dim, dim,
+                            0.1f, 0.0f, 0, nullptr},
+                           scratch.get());
+          }
+        });
+        fmt::print("{:5} {:5} {:6} {:>9} {:9.1f} {:8.1f}\n", rows, dim, positions, name, 1e-9 * flops * per_second,
+                   1e-9 * bytes * per_second);
+      }
+    }
+  }
+}
+
+int run(int argc, char** argv) {
+  Options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--attend") {
+      o.attend = true;
+      continue;
+    }
+    if (i + 1 == argc) return fmt::print(stderr, "{}: a value is missing\n", flag), 1;
+    const char* value = argv[++i];
+    if (flag == "--tier") o.tier = value;
+    else if (flag == "--type") o.types = value;
+    else if (flag == "--cols") o.cols = static_cast<uint32_t>(std::atoi(value));
+    else if (flag == "--megabytes") o.megabytes = static_cast<size_t>(std::atoi(value));
+    else return fmt::print(stderr, "unknown flag {}\n", flag), 1;
+  }
+  const Kernels* kernels = pick_kernels(o.tier);
+  if (kernels == nullptr || !kernels->supported()) return fmt::print(stderr, "no such tier here\n"), 1;
+  if (o.attend) {
+    bench_attend(*kernels);
+  } else {
+    bench_types(*kernels, o);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace brass::cpu
+
+int main(int argc, char** argv) { return brass::cpu::run(argc, argv); }
