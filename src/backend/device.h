@@ -1,9 +1,9 @@
 // What a backend is: it takes weights and plans, and runs plans over batches.
 //
-// Owns: the interface between runtime and backends, the batch, page operations. The whole of it: a backend has no
-// other door. Must not know: GGUF, model names, tokens' text.
-// Invariants: weights are uploaded once, before any plan; a plan is prepared once and run many times; what changes
-// from step to step is all in the Batch. A device owns the layout inside a KV page; ids and tables are the caller's.
+// Owns: the interface between runtime and backends, the batch, page operations. The whole of it: a backend
+// has no other door. Must not know: GGUF, model names, tokens' text. Invariants: weights are uploaded once,
+// before any plan; a plan is prepared once and run many times; what changes from step to step is all in the
+// Batch. A device owns the layout inside a KV page; ids and tables are the caller's.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,6 @@ namespace brass {
 
 inline constexpr uint32_t kPageTokens = 64;  // positions in one page of a group
 
-
-std::string_view kv_type_name(KvType type);
 
 using PageId = int32_t;  // −1: no page (positions that a window has passed)
 
@@ -51,9 +49,9 @@ class Device {
   virtual const Caps& caps() const = 0;
   virtual std::string describe() const = 0;  // "cpu avx512-vnni, 2 threads"
 
-  // Takes the graph's weights in the layout that this device reads. `release(weight)` is called when the bytes of a
-  // weight are no longer needed (a device that reads them in place never calls it). Non-finite values are an error
-  // that names the tensor.
+  // Takes the graph's weights in the layout that this device reads. `release(weight)` is called when the
+  // bytes of a weight are no longer needed (a device that reads them in place never calls it). Non-finite
+  // values are an error that names the tensor.
   virtual Result<> upload(const Graph& graph, const Progress& progress,
                           const std::function<void(const Weight&)>& release) = 0;
   // Allocates the pages of every group of the graph.

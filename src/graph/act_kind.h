@@ -1,4 +1,5 @@
-// The activation functions. Apart from graph.h so that kernel units, which use no standard library, can include it.
+// The activation functions. Apart from graph.h so that kernel units, which use no standard library, can
+// include it.
 #pragma once
 
 namespace brass {

@@ -14,8 +14,14 @@ std::string_view op_name(OpKind kind) {
 }
 
 std::string_view act_name(ActKind kind) {
-  static constexpr std::string_view kNames[] = {"silu", "gelu_tanh", "gelu_erf", "relu", "relu_squared", "sigmoid"};
+  static constexpr std::string_view kNames[] = {"silu", "gelu_tanh",    "gelu_erf",
+                                                "relu", "relu_squared", "sigmoid"};
   return kNames[static_cast<size_t>(kind)];
+}
+
+std::string_view kv_type_name(KvType type) {
+  static constexpr std::string_view kNames[] = {"f32", "f16", "bf16", "int8"};
+  return kNames[static_cast<size_t>(type)];
 }
 
 namespace {
@@ -40,27 +46,36 @@ class Checker {
     const Counts want = wanted();
     if (op_.in.size() != want.in || op_.out.size() != want.out || op_.weights.size() < want.weights_min ||
         op_.weights.size() > want.weights_max)
-      return fmt::format("has {} inputs, {} outputs, {} weights", op_.in.size(), op_.out.size(), op_.weights.size());
+      return fmt::format("has {} inputs, {} outputs, {} weights", op_.in.size(), op_.out.size(),
+                         op_.weights.size());
     return {};
   }
 
   Counts wanted() const {
     switch (op_.kind) {
-      case OpKind::kEmbed: return {0, 1, 1, 1};
-      case OpKind::kRopeTable: return {0, 1, 0, 0};
-      case OpKind::kRmsNorm: return {1, 1, 0, 1};
-      case OpKind::kHeadNorm: return {1, 1, 1, 1};
+      case OpKind::kEmbed:
+        return {0, 1, 1, 1};
+      case OpKind::kRopeTable:
+        return {0, 1, 0, 0};
+      case OpKind::kRmsNorm:
+        return {1, 1, 0, 1};
+      case OpKind::kHeadNorm:
+        return {1, 1, 1, 1};
       case OpKind::kLinear:
-      case OpKind::kLmHead: return {1, 1, op_.as<LinearAttrs>().bias ? 2u : 1u, 2};
+      case OpKind::kLmHead:
+        return {1, 1, op_.as<LinearAttrs>().bias ? 2u : 1u, 2};
       case OpKind::kActMul:
       case OpKind::kRope:
-      case OpKind::kAdd: return {2, 1, 0, 0};
-      case OpKind::kKvWrite: return {2, 0, 0, 0};
+      case OpKind::kAdd:
+        return {2, 1, 0, 0};
+      case OpKind::kKvWrite:
+        return {2, 0, 0, 0};
       case OpKind::kGatherRows:
       case OpKind::kAttention:
       case OpKind::kScale:
       case OpKind::kSoftcap:
-      case OpKind::kQuantAct: return {1, 1, 0, 0};
+      case OpKind::kQuantAct:
+        return {1, 1, 0, 0};
     }
     return {};
   }
@@ -70,7 +85,8 @@ class Checker {
   const Weight& weight(size_t i) const { return graph_.weights[op_.weights[i]]; }
 
   void want(uint64_t found, uint64_t expected, std::string_view what) {
-    if (fault_.empty() && found != expected) fault_ = fmt::format("{} is {}, expected {}", what, found, expected);
+    if (fault_.empty() && found != expected)
+      fault_ = fmt::format("{} is {}, expected {}", what, found, expected);
   }
   void want_vector(size_t i, uint32_t n) {
     const Weight& w = weight(i);
@@ -81,7 +97,9 @@ class Checker {
 
   void shapes() {
     switch (op_.kind) {
-      case OpKind::kEmbed: want(weight(0).cols, out().width, fmt::format("row length of '{}'", weight(0).name)); break;
+      case OpKind::kEmbed:
+        want(weight(0).cols, out().width, fmt::format("row length of '{}'", weight(0).name));
+        break;
       case OpKind::kRmsNorm:
         same_width();
         if (!op_.weights.empty()) want_vector(0, in(0).width);
@@ -97,7 +115,9 @@ class Checker {
         want(weight(0).rows, out().width, fmt::format("row count of '{}'", weight(0).name));
         if (op_.as<LinearAttrs>().bias) want_vector(1, out().width);
         break;
-      case OpKind::kRopeTable: want(out().width, 2 * op_.as<RopeTableAttrs>().inv_freq.size(), "table width"); break;
+      case OpKind::kRopeTable:
+        want(out().width, 2 * op_.as<RopeTableAttrs>().inv_freq.size(), "table width");
+        break;
       case OpKind::kRope: {
         const auto& a = op_.as<RopeAttrs>();
         same_width();
@@ -125,7 +145,9 @@ class Checker {
       case OpKind::kGatherRows:
       case OpKind::kScale:
       case OpKind::kSoftcap:
-      case OpKind::kQuantAct: same_width(); break;
+      case OpKind::kQuantAct:
+        same_width();
+        break;
     }
   }
 
@@ -184,7 +206,8 @@ uint64_t seen_positions(const Sizes& sizes, int32_t window) {
 
 }  // namespace
 
-Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, const Sizes& sizes, const KvBytes& kv) {
+Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, const Sizes& sizes,
+             const KvBytes& kv) {
   Cost cost;
   for (const ValueId v : op.in) cost.activation_bytes += value_bytes(values[v], sizes);
   for (const ValueId v : op.out) cost.activation_bytes += value_bytes(values[v], sizes);
@@ -205,31 +228,49 @@ Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, co
     }
     case OpKind::kKvWrite: {
       const auto& a = op.as<KvAttrs>();
-      cost.kv_written = static_cast<uint64_t>(
-          static_cast<double>(sizes.t) * a.heads * (a.k_dim * kv.per_k_value + a.v_dim * kv.per_v_value));
+      cost.kv_written = static_cast<uint64_t>(static_cast<double>(sizes.t) * a.heads *
+                                              (a.k_dim * kv.per_k_value + a.v_dim * kv.per_v_value));
       break;
     }
     case OpKind::kAttention: {
       const auto& a = op.as<AttentionAttrs>();
       cost.flops = 2 * seen_positions(sizes, a.window) * a.q_heads * (a.k_dim + a.v_dim);
-      // Read once for all the tokens of a step: what the last token sees and what the first one reaches back to.
+      // Read once for all the tokens of a step: what the last token sees and what the first one reaches back
+      // to.
       uint64_t positions = sizes.s + sizes.t;
-      if (a.window > 0) positions = std::min<uint64_t>(positions, static_cast<uint64_t>(a.window) + sizes.t - 1);
-      cost.kv_read = sizes.t == 0 ? 0
-                                  : static_cast<uint64_t>(static_cast<double>(positions) * a.kv_heads *
-                                                          (a.k_dim * kv.per_k_value + a.v_dim * kv.per_v_value));
+      if (a.window > 0)
+        positions = std::min<uint64_t>(positions, static_cast<uint64_t>(a.window) + sizes.t - 1);
+      cost.kv_read = sizes.t == 0
+                         ? 0
+                         : static_cast<uint64_t>(static_cast<double>(positions) * a.kv_heads *
+                                                 (a.k_dim * kv.per_k_value + a.v_dim * kv.per_v_value));
       break;
     }
     case OpKind::kRmsNorm:
-    case OpKind::kHeadNorm: cost.flops = 4 * rows * width; break;
-    case OpKind::kRope: cost.flops = 3 * rows * width; break;
-    case OpKind::kActMul: cost.flops = 6 * rows * width; break;
-    case OpKind::kRopeTable: cost.flops = 20 * rows * width; break;
+    case OpKind::kHeadNorm:
+      cost.flops = 4 * rows * width;
+      break;
+    case OpKind::kRope:
+      cost.flops = 3 * rows * width;
+      break;
+    case OpKind::kActMul:
+      cost.flops = 6 * rows * width;
+      break;
+    case OpKind::kRopeTable:
+      cost.flops = 20 * rows * width;
+      break;
     case OpKind::kAdd:
-    case OpKind::kScale: cost.flops = rows * width; break;
-    case OpKind::kSoftcap: cost.flops = 10 * rows * width; break;
-    case OpKind::kQuantAct: cost.flops = 3 * rows * width; break;
-    case OpKind::kGatherRows: break;
+    case OpKind::kScale:
+      cost.flops = rows * width;
+      break;
+    case OpKind::kSoftcap:
+      cost.flops = 10 * rows * width;
+      break;
+    case OpKind::kQuantAct:
+      cost.flops = 3 * rows * width;
+      break;
+    case OpKind::kGatherRows:
+      break;
   }
   return cost;
 }

@@ -1,11 +1,10 @@
 // A model's work as a straight line of semantic operations.
 //
-// Owns: the operation vocabulary (the only list of operations), values and their shapes, weights by reference, the
-// memory that a sequence needs (groups), the cost of each operation, printing.
-// Must not know: files, architectures, phases, devices, kernels.
-// Invariants: an operation reads only values made before it; every value is made once; no views, no broadcasting, no
-// control flow. Row counts are symbolic: T tokens of the step, R rows whose logits are wanted; S is the cached length.
-// validate() says whether all that holds.
+// Owns: the operation vocabulary (the only list of operations), values and their shapes, weights by
+// reference, the memory that a sequence needs (groups), the cost of each operation, printing. Must not know:
+// files, architectures, phases, devices, kernels. Invariants: an operation reads only values made before it;
+// every value is made once; no views, no broadcasting, no control flow. Row counts are symbolic: T tokens of
+// the step, R rows whose logits are wanted; S is the cached length. validate() says whether all that holds.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +33,14 @@ struct Value {
   bool quantized = false;  // int8 codes with a scale (and scale · Σ codes) per 32 values instead
 };
 
-enum class WeightKind : uint8_t { kMatrix, kVector };  // a vector is read as f32, whatever its type in the file
+enum class WeightKind : uint8_t {
+  kMatrix,
+  kVector
+};  // a vector is read as f32, whatever its type in the file
 
 // A tensor of the file, or a contiguous range of its rows. The bytes are the file's.
 struct Weight {
-  std::string name;    // tensor name
+  std::string name;  // tensor name
   WeightKind kind;
   Type type;
   uint32_t rows, cols;  // a vector: 1 × n
@@ -46,23 +48,24 @@ struct Weight {
   uint64_t bytes() const { return data.size(); }
 };
 
-// ---- operations -------------------------------------------------------------------------------------------------
+// ---- operations
+// -------------------------------------------------------------------------------------------------
 // X(enumerator, name): what each reads and writes stands beside its attributes below.
-#define BRASS_OPERATIONS(X) \
-  X(kEmbed, "embed")        \
+#define BRASS_OPERATIONS(X)     \
+  X(kEmbed, "embed")            \
   X(kGatherRows, "gather_rows") \
-  X(kRmsNorm, "rms_norm")   \
-  X(kHeadNorm, "head_norm") \
-  X(kLinear, "linear")      \
-  X(kLmHead, "lm_head")     \
-  X(kActMul, "act_mul")     \
-  X(kRopeTable, "rope_table") \
-  X(kRope, "rope")          \
-  X(kKvWrite, "kv_write")   \
-  X(kAttention, "attention") \
-  X(kAdd, "add")            \
-  X(kScale, "scale")        \
-  X(kSoftcap, "softcap")    \
+  X(kRmsNorm, "rms_norm")       \
+  X(kHeadNorm, "head_norm")     \
+  X(kLinear, "linear")          \
+  X(kLmHead, "lm_head")         \
+  X(kActMul, "act_mul")         \
+  X(kRopeTable, "rope_table")   \
+  X(kRope, "rope")              \
+  X(kKvWrite, "kv_write")       \
+  X(kAttention, "attention")    \
+  X(kAdd, "add")                \
+  X(kScale, "scale")            \
+  X(kSoftcap, "softcap")        \
   X(kQuantAct, "quant_act")
 
 enum class OpKind : uint8_t {
@@ -87,10 +90,12 @@ struct LinearAttrs {
 };
 // act_mul: gate, up → act(gate) · up
 std::string_view act_name(ActKind kind);
+std::string_view kv_type_name(KvType type);
 struct ActAttrs {
   ActKind kind;
 };
-// rope_table: () → [T, n_rot]: n_rot/2 pairs (cos, sin) of position · inv_freq, times magnitude. Angles are f32 products.
+// rope_table: () → [T, n_rot]: n_rot/2 pairs (cos, sin) of position · inv_freq, times magnitude. Angles are
+// f32 products.
 struct RopeTableAttrs {
   std::vector<float> inv_freq;  // [n_rot / 2]
   float magnitude = 1.0f;       // yarn's attention factor
@@ -119,8 +124,8 @@ struct ScaleAttrs {
 };
 // quant_act: x → the same in int8 per 32 (inserted by compile where a kernel reads it so)
 
-using Attrs = std::variant<std::monostate, NormAttrs, LinearAttrs, ActAttrs, RopeTableAttrs, RopeAttrs, KvAttrs,
-                           AttentionAttrs, ScaleAttrs>;
+using Attrs = std::variant<std::monostate, NormAttrs, LinearAttrs, ActAttrs, RopeTableAttrs, RopeAttrs,
+                           KvAttrs, AttentionAttrs, ScaleAttrs>;
 
 struct Op {
   OpKind kind;
@@ -132,10 +137,13 @@ struct Op {
   Attrs attrs;
 
   template <class A>
-  const A& as() const { return std::get<A>(attrs); }
+  const A& as() const {
+    return std::get<A>(attrs);
+  }
 };
 
-// ---- memory of a sequence ---------------------------------------------------------------------------------------
+// ---- memory of a sequence
+// ---------------------------------------------------------------------------------------
 
 enum class GroupKind : uint8_t { kKv, kWindow };
 
@@ -151,7 +159,8 @@ struct MemoryGroup {
   std::vector<KvLayer> layers;
 };
 
-// ---- graph ------------------------------------------------------------------------------------------------------
+// ---- graph
+// ------------------------------------------------------------------------------------------------------
 
 struct Graph {
   std::string architecture;  // for printing only
@@ -161,12 +170,13 @@ struct Graph {
   std::vector<MemoryGroup> groups;
   ValueId logits = -1;
 
-  // Operand shapes, single assignment, order. An error is our own bug in an architecture, or a file whose tensors
-  // do not fit each other: the message names operation and tensor.
+  // Operand shapes, single assignment, order. An error is our own bug in an architecture, or a file whose
+  // tensors do not fit each other: the message names operation and tensor.
   Result<> validate() const;
 };
 
-// ---- cost -------------------------------------------------------------------------------------------------------
+// ---- cost
+// -------------------------------------------------------------------------------------------------------
 
 struct Sizes {
   uint64_t t, r;  // rows of the step
@@ -187,7 +197,8 @@ struct KvBytes {
 };
 
 // `values`: the graph's, and those that a plan added. `op` may be one that a plan inserted.
-Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, const Sizes& sizes, const KvBytes& kv);
+Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, const Sizes& sizes,
+             const KvBytes& kv);
 uint64_t value_bytes(const Value& value, const Sizes& sizes);
 uint64_t row_count(Rows rows, const Sizes& sizes);
 

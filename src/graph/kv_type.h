@@ -1,5 +1,5 @@
-// How cached K and V values are kept. Apart from graph.h so that kernel units, which use no standard library, can
-// include it.
+// How cached K and V values are kept. Apart from graph.h so that kernel units, which use no standard library,
+// can include it.
 #pragma once
 
 namespace brass {

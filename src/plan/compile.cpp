@@ -19,7 +19,8 @@ bool is_matrix_product(const Op& op) { return op.kind == OpKind::kLinear || op.k
 Result<> check_supported(const Graph& graph, const Caps& caps) {
   for (const Op& op : graph.ops) {
     if (!caps.operations.contains(op.kind))
-      return fail("device '{}' cannot run {} ('{}', layer {})", caps.name, op_name(op.kind), op.name, op.layer);
+      return fail("device '{}' cannot run {} ('{}', layer {})", caps.name, op_name(op.kind), op.name,
+                  op.layer);
     for (const WeightId id : op.weights) {
       const Weight& w = graph.weights[static_cast<size_t>(id)];
       if (w.kind == WeightKind::kMatrix && !caps.matrix_types.contains(w.type))
@@ -30,8 +31,8 @@ Result<> check_supported(const Graph& graph, const Caps& caps) {
   return {};
 }
 
-// Values that nothing reads and operations that make only those, from the end: a step without logits (R = 0) needs
-// no head, nor what only the head would read.
+// Values that nothing reads and operations that make only those, from the end: a step without logits (R = 0)
+// needs no head, nor what only the head would read.
 void drop_dead(Plan& plan) {
   const bool want_logits = plan.key.r > 0;
   std::vector<bool> read(plan.values.size(), false);
@@ -49,7 +50,8 @@ void drop_dead(Plan& plan) {
   plan.ops = std::move(kept);
 }
 
-// Puts a quant_act behind each value that some product wants in int8, and lets those products read its result.
+// Puts a quant_act behind each value that some product wants in int8, and lets those products read its
+// result.
 void insert_quant_act(Plan& plan) {
   std::vector<ValueId> quantized(plan.values.size(), -1);
   std::vector<bool> wanted(plan.values.size(), false);
@@ -86,8 +88,10 @@ bool is_row_wise(OpKind kind) {
     case OpKind::kScale:
     case OpKind::kSoftcap:
     case OpKind::kQuantAct:
-    case OpKind::kRopeTable: return true;
-    default: return false;
+    case OpKind::kRopeTable:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -96,11 +100,12 @@ void choose_private(Plan& plan) {
   constexpr uint32_t kWidest = 32768;
   for (Step& step : plan.steps) {
     step.in_private = plan.caps.threads > 1 && std::ranges::all_of(step.ops, [&](uint32_t o) {
-      const Op& op = plan.ops[o];
-      if (!is_row_wise(op.kind) || op.out[0] == plan.source->logits) return false;
-      const Value& v = plan.value(op.out[0]);
-      return (v.rows == Rows::kT ? plan.key.t : plan.key.r) <= plan.caps.private_rows && v.width <= kWidest;
-    });
+                        const Op& op = plan.ops[o];
+                        if (!is_row_wise(op.kind) || op.out[0] == plan.source->logits) return false;
+                        const Value& v = plan.value(op.out[0]);
+                        return (v.rows == Rows::kT ? plan.key.t : plan.key.r) <= plan.caps.private_rows &&
+                               v.width <= kWidest;
+                      });
   }
 }
 
@@ -125,7 +130,8 @@ void find_lifetimes(Plan& plan) {
   }
 }
 
-// A value that nothing reads still needs a place when a kernel must write it; values inside a joined step do not.
+// A value that nothing reads still needs a place when a kernel must write it; values inside a joined step do
+// not.
 void size_value(const Plan& plan, const Value& value, Placed& placed) {
   const uint32_t rows = value.rows == Rows::kT ? plan.key.t : plan.key.r;
   if (value.quantized) {
@@ -159,7 +165,8 @@ void assign_arena(Plan& plan) {
       offset = std::max(offset, (plan.placed[other].offset + whole(plan.placed[other]) + 255) / 256 * 256);
     }
     p.offset = offset;
-    live.insert(std::ranges::upper_bound(live, offset, {}, [&](uint32_t o) { return plan.placed[o].offset; }), v);
+    live.insert(std::ranges::upper_bound(live, offset, {}, [&](uint32_t o) { return plan.placed[o].offset; }),
+                v);
     plan.arena_bytes = std::max(plan.arena_bytes, offset + whole(p));
   }
 }
@@ -178,7 +185,8 @@ QuantizedLayout quantized_layout(uint32_t width, uint32_t rows) {
   return layout;
 }
 
-Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key, const Caps& caps) {
+Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key,
+                                            const Caps& caps) {
   TRY_VOID(check_supported(*graph, caps));
   auto plan = std::make_shared<Plan>();
   plan->key = key;
@@ -204,7 +212,8 @@ Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, 
 
 Cost step_cost(const Plan& plan, const Step& step, const Sizes& sizes) {
   Cost total;
-  for (const uint32_t o : step.ops) total += op_cost(*plan.source, plan.values, plan.ops[o], sizes, plan.caps.kv);
+  for (const uint32_t o : step.ops)
+    total += op_cost(*plan.source, plan.values, plan.ops[o], sizes, plan.caps.kv);
   // Activations: what crosses the border of the step, not what stays inside.
   total.activation_bytes = 0;
   std::set<ValueId> seen;

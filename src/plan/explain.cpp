@@ -32,7 +32,8 @@ std::string value_text(const Plan& plan, ValueId v) {
   const Placed& p = plan.place(v);
   const Value& value = plan.value(v);
   const char* mark = p.storage == Storage::kPrivate ? "*" : "";
-  return fmt::format("{}[{},{}]@{}{}", value.name, value.rows == Rows::kT ? "T" : "R", value.width, p.offset, mark);
+  return fmt::format("{}[{},{}]@{}{}", value.name, value.rows == Rows::kT ? "T" : "R", value.width, p.offset,
+                     mark);
 }
 
 std::string operands_text(const Plan& plan, const Step& step) {
@@ -40,7 +41,8 @@ std::string operands_text(const Plan& plan, const Step& step) {
   std::set<ValueId> seen;
   for (const uint32_t o : step.ops) {
     for (const ValueId v : plan.ops[o].in)
-      if (plan.place(v).storage != Storage::kInternal && seen.insert(v).second) in.push_back(value_text(plan, v));
+      if (plan.place(v).storage != Storage::kInternal && seen.insert(v).second)
+        in.push_back(value_text(plan, v));
     for (const ValueId v : plan.ops[o].out) {
       seen.insert(v);
       if (plan.place(v).storage != Storage::kInternal) out.push_back(value_text(plan, v));
@@ -84,21 +86,24 @@ std::vector<StepRow> explain_rows(const Plan& plan, uint64_t t, uint64_t r, uint
 std::string explain(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
   const std::vector<StepRow> rows = explain_rows(plan, t, r, depth);
   const auto barriers = std::ranges::count_if(rows, [](const StepRow& row) { return row.barrier; });
-  std::string text = fmt::format("plan T={} R={} · {} · profile {} · {} steps · {} barriers · arena {}\n", t, r,
-                                 plan.source->architecture, plan.caps.name, rows.size(), barriers,
+  std::string text = fmt::format("plan T={} R={} · {} · profile {} · {} steps · {} barriers · arena {}\n", t,
+                                 r, plan.source->architecture, plan.caps.name, rows.size(), barriers,
                                  bytes_text(plan.arena_bytes));
-  text += "  #    b step                       weights      KV           flops      kernel | rule | in -> out"
-          " (value[rows,width]@arena offset, * one copy a thread)\n";
+  text +=
+      "  #    b step                       weights      KV           flops      kernel | rule | in -> out"
+      " (value[rows,width]@arena offset, * one copy a thread)\n";
   for (size_t i = 0; i < rows.size(); i++) {
     const StepRow& row = rows[i];
-    text += fmt::format("  {:<4} {} {:<26} {:<12} {:<12} {:<10} {} | {} | {}\n", i, row.barrier ? "|" : " ", row.step,
-                        bytes_text(row.cost.weight_bytes), bytes_text(row.cost.kv_read + row.cost.kv_written),
-                        flops_text(row.cost.flops), row.kernel, row.rule, row.operands);
+    text += fmt::format("  {:<4} {} {:<26} {:<12} {:<12} {:<10} {} | {} | {}\n", i, row.barrier ? "|" : " ",
+                        row.step, bytes_text(row.cost.weight_bytes),
+                        bytes_text(row.cost.kv_read + row.cost.kv_written), flops_text(row.cost.flops),
+                        row.kernel, row.rule, row.operands);
   }
   const Cost total = plan_cost(plan, {.t = t, .r = r, .s = depth});
-  text += fmt::format("totals at S = {}: weights {} + KV read {} + KV written {} + activations {} · {} flops\n", depth,
-                      bytes_text(total.weight_bytes), bytes_text(total.kv_read), bytes_text(total.kv_written),
-                      bytes_text(total.activation_bytes), flops_text(total.flops));
+  text +=
+      fmt::format("totals at S = {}: weights {} + KV read {} + KV written {} + activations {} · {} flops\n",
+                  depth, bytes_text(total.weight_bytes), bytes_text(total.kv_read),
+                  bytes_text(total.kv_written), bytes_text(total.activation_bytes), flops_text(total.flops));
   return text;
 }
 

@@ -1,5 +1,6 @@
 // Declared ranges, barriers, and the checker that proves them.
 #include <algorithm>
+#include <map>
 
 #include "plan/plan.h"
 
@@ -9,7 +10,8 @@ namespace {
 Range value_range(const Plan& plan, ValueId v) {
   const Placed& p = plan.place(v);
   const bool is_private = p.storage == Storage::kPrivate;
-  return {Range::Space::kArena, p.offset, p.offset + p.bytes * (is_private ? plan.caps.threads : 1), is_private};
+  return {Range::Space::kArena, p.offset, p.offset + p.bytes * (is_private ? plan.caps.threads : 1),
+          is_private};
 }
 
 bool overlap(const Range& a, const Range& b) {
@@ -69,15 +71,45 @@ void place_barriers(Plan& plan) {
 
 namespace {
 
+// Writes and reads of one layer's memory keep the order in which the graph has them.
+class MemoryOrder {
+ public:
+  bool keeps(const Op& op, uint32_t index) {
+    Step touched;
+    declare_memory(op, touched);
+    for (const Range& range : touched.reads) {
+      Latest& latest = latest_[{range.begin, range.end}];
+      if (latest.write > index) return false;
+      latest.read = std::max<int64_t>(latest.read, index);
+    }
+    for (const Range& range : touched.writes) {
+      Latest& latest = latest_[{range.begin, range.end}];
+      if (std::max(latest.read, latest.write) > index) return false;
+      latest.write = index;
+    }
+    return true;
+  }
+
+ private:
+  struct Latest {  // operation that has run
+    int64_t read = -1, write = -1;
+  };
+  std::map<std::pair<uint64_t, uint64_t>, Latest> latest_;  // by (group, layer)
+};
+
 Result<> check_order(const Plan& plan) {
+  MemoryOrder memory;
   std::vector<bool> made(plan.values.size(), false);
   std::vector<uint32_t> runs(plan.ops.size(), 0);
   for (const Step& step : plan.steps) {
     for (const uint32_t o : step.ops) {
       runs[o]++;
+      if (!memory.keeps(plan.ops[o], o))
+        return fail("operation '{}' touches its layer's memory out of order", plan.ops[o].name);
       for (const ValueId v : plan.ops[o].in)
         if (!made[static_cast<size_t>(v)])
-          return fail("step '{}' reads '{}' before it is made", plan.ops[step.ops[0]].name, plan.value(v).name);
+          return fail("step '{}' reads '{}' before it is made", plan.ops[step.ops[0]].name,
+                      plan.value(v).name);
       for (const ValueId v : plan.ops[o].out) made[static_cast<size_t>(v)] = true;
     }
   }

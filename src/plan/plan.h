@@ -1,11 +1,11 @@
-// The plan: a graph compiled for one bucket of sizes and one device's capabilities. It is what a backend executes,
-// and what the bytes, the flops, the memory, the fusion and every report are read from.
+// The plan: a graph compiled for one bucket of sizes and one device's capabilities. It is what a backend
+// executes, and what the bytes, the flops, the memory, the fusion and every report are read from.
 //
 // Owns: compile(), the fusion rules (rules.h), the arena, barriers, cost roll-up, printing (explain.h).
 // Must not know: how a device runs a step, files, architectures.
-// Invariants: the steps cover every operation once, in an order that respects data; live arena values never overlap;
-// between two steps that touch the same bytes (one of them writing) there is a barrier, unless both touch only a
-// thread's private copy; check_plan() proves both from the declared ranges.
+// Invariants: the steps cover every operation once, in an order that respects data; live arena values never
+// overlap; between two steps that touch the same bytes (one of them writing) there is a barrier, unless both
+// touch only a thread's private copy; check_plan() proves both from the declared ranges.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@ uint32_t bucket(uint32_t n);  // 0, 1, 2, 4, 8 … the smallest power of two ≥
 // What a device says of itself, as data.
 struct Caps {
   std::string name;
-  std::set<OpKind> operations;          // that it can run by themselves
-  std::set<std::string_view> rules;     // fusion rules that it can run (names in rules.h)
-  std::set<Type> matrix_types;          // of linear's and embed's weights
-  std::set<Type> int8_types;            // whose product reads int8 activations
-  uint32_t threads = 1;                 // that each keep a private copy of a private value
-  uint32_t private_rows = 0;            // T up to which row-wise steps run once in every thread, into private copies
-  KvBytes kv{4, 4};                     // bytes of one cached value
+  std::set<OpKind> operations;       // that it can run by themselves
+  std::set<std::string_view> rules;  // fusion rules that it can run (names in rules.h)
+  std::set<Type> matrix_types;       // of linear's and embed's weights
+  std::set<Type> int8_types;         // whose product reads int8 activations
+  uint32_t threads = 1;              // that each keep a private copy of a private value
+  uint32_t private_rows = 0;  // T up to which row-wise steps run once in every thread, into private copies
+  KvBytes kv{4, 4};           // bytes of one cached value
 };
 
 enum class Storage : uint8_t {
@@ -46,9 +46,9 @@ enum class Storage : uint8_t {
 
 struct Placed {
   Storage storage = Storage::kInternal;
-  uint64_t offset = 0;  // in the arena
-  uint64_t bytes = 0;   // of one copy
-  uint32_t stride = 0;  // f32 values, or codes, from row to row
+  uint64_t offset = 0;           // in the arena
+  uint64_t bytes = 0;            // of one copy
+  uint32_t stride = 0;           // f32 values, or codes, from row to row
   uint32_t first = 0, last = 0;  // steps that make it and last read it
 };
 
@@ -88,14 +88,17 @@ struct Plan {
   const Weight& weight(WeightId w) const { return source->weights[static_cast<size_t>(w)]; }
 };
 
-// Fails when the device lacks an operation or a weight type: the message names the operation, its layer, the tensor.
-Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key, const Caps& caps);
+// Fails when the device lacks an operation or a weight type: the message names the operation, its layer, the
+// tensor.
+Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key,
+                                            const Caps& caps);
 
 // Step cost at given sizes: the sum over its operations, without the values that stay inside it.
 Cost step_cost(const Plan& plan, const Step& step, const Sizes& sizes);
 Cost plan_cost(const Plan& plan, const Sizes& sizes);
 
-// Declared ranges, arena offsets and barriers, from scratch (compile calls it; so does a test that moved something).
+// Declared ranges, arena offsets and barriers, from scratch (compile calls it; so does a test that moved
+// something).
 void declare_ranges(Plan& plan);
 void place_barriers(Plan& plan);
 // Proves the invariants at the top; the error names the two steps and the value.

@@ -14,7 +14,8 @@ bool is_single(const Plan& plan, const Step& step, OpKind kind) {
 }
 
 bool makes(const Plan& plan, const Step& step, ValueId v) {
-  return std::ranges::any_of(step.ops, [&](uint32_t o) { return std::ranges::count(plan.ops[o].out, v) > 0; });
+  return std::ranges::any_of(step.ops,
+                             [&](uint32_t o) { return std::ranges::count(plan.ops[o].out, v) > 0; });
 }
 bool reads(const Plan& plan, const Step& step, ValueId v) {
   return std::ranges::any_of(step.ops, [&](uint32_t o) { return std::ranges::count(plan.ops[o].in, v) > 0; });
@@ -76,8 +77,9 @@ void glu(Plan& plan) {
     const Op& act = first_op(plan, plan.steps[a]);
     const size_t gate = maker(plan, act.in[0]);
     const size_t up = maker(plan, act.in[1]);
-    if (!is_single(plan, plan.steps[gate], OpKind::kLinear) || !is_single(plan, plan.steps[up], OpKind::kLinear) ||
-        gate >= up || reader_count(plan, act.in[0]) != 1 || reader_count(plan, act.in[1]) != 1)
+    if (!is_single(plan, plan.steps[gate], OpKind::kLinear) ||
+        !is_single(plan, plan.steps[up], OpKind::kLinear) || gate >= up ||
+        reader_count(plan, act.in[0]) != 1 || reader_count(plan, act.in[1]) != 1)
       continue;
     const ValueId x = first_op(plan, plan.steps[gate]).in[0];
     const ValueId y = first_op(plan, plan.steps[up]).in[0];
@@ -113,7 +115,8 @@ void same_input(Plan& plan) {
     const ValueId x = unquantized(plan, first_op(plan, plan.steps[i]).in[0]);
     for (size_t j = i + 1; j < plan.steps.size();) {
       const bool joins = is_single(plan, plan.steps[j], OpKind::kLinear) &&
-                         unquantized(plan, first_op(plan, plan.steps[j]).in[0]) == x && can_move_up(plan, i, j);
+                         unquantized(plan, first_op(plan, plan.steps[j]).in[0]) == x &&
+                         can_move_up(plan, i, j);
       if (joins)
         merge(plan, i, j, "same_input");
       else
@@ -139,23 +142,26 @@ void linear_residual(Plan& plan) {
 }
 
 bool in_chain(OpKind kind) {
-  return kind == OpKind::kRmsNorm || kind == OpKind::kAdd || kind == OpKind::kScale || kind == OpKind::kQuantAct;
+  return kind == OpKind::kRmsNorm || kind == OpKind::kAdd || kind == OpKind::kScale ||
+         kind == OpKind::kQuantAct;
 }
 bool heads_chain(OpKind kind) {
   return in_chain(kind) || kind == OpKind::kEmbed || kind == OpKind::kGatherRows;
 }
 
-// Neighbouring operations that work on one row at a time: norms, sums, scales, quantization, behind a row source.
+// Neighbouring operations that work on one row at a time: norms, sums, scales, quantization, behind a row
+// source.
 void row_chain(Plan& plan) {
   for (size_t i = 0; i < plan.steps.size(); i++) {
     const Step& head = plan.steps[i];
-    if (head.rule != "row_chain" && (head.ops.size() != 1 || !heads_chain(first_op(plan, head).kind))) continue;
+    if (head.rule != "row_chain" && (head.ops.size() != 1 || !heads_chain(first_op(plan, head).kind)))
+      continue;
     const Rows rows = plan.value(first_op(plan, head).out[0]).rows;
     for (size_t j = i + 1; j < plan.steps.size();) {
       const Step& next = plan.steps[j];
       const bool joins = next.ops.size() == 1 && in_chain(first_op(plan, next).kind) &&
-                         plan.value(first_op(plan, next).out[0]).rows == rows && depends(plan, next, plan.steps[i]) &&
-                         can_move_up(plan, i, j);
+                         plan.value(first_op(plan, next).out[0]).rows == rows &&
+                         depends(plan, next, plan.steps[i]) && can_move_up(plan, i, j);
       if (joins)
         merge(plan, i, j, "row_chain");
       else

@@ -1,8 +1,9 @@
 // Named fusion rules: which operations may run as one step.
 //
 // Owns: the list of rules and what each joins. Must not know how a device runs the joined step.
-// A rule looks at steps as they are and merges neighbours; later rules match the results of earlier ones. Every rule
-// can be switched off (Caps::rules). Joining never changes the order of arithmetic within an operation.
+// A rule looks at steps as they are and merges neighbours; later rules match the results of earlier ones.
+// Every rule can be switched off (Caps::rules). Joining never changes the order of arithmetic within an
+// operation.
 #pragma once
 
 #include <span>

@@ -1,0 +1,126 @@
+// brass explain: the plan that is executed.
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "app/session.h"
+#include "plan/explain.h"
+
+namespace brass::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Flags {
+  ModelFlags model;
+  std::string phase = "decode";
+  uint32_t depth = 0;
+  std::vector<std::string> without;
+  bool json = false;
+};
+
+struct Phase {
+  uint32_t t, r;
+};
+
+// decode: one token, one row; prefill:N: N tokens, the last one's row; verify:K: K tokens, K rows.
+Result<Phase> parse_phase(const std::string& text) {
+  if (text == "decode") return Phase{1, 1};
+  const size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  uint32_t n = 0;
+  if (colon != std::string::npos) std::from_chars(text.data() + colon + 1, text.data() + text.size(), n);
+  if ((name != "prefill" && name != "verify") || n == 0 || n > 65536)
+    return wrong_use("flag --phase: '{}' is none of decode, prefill:N, verify:K", text);
+  return name == "prefill" ? Phase{n, 1} : Phase{n, n};
+}
+
+Json cost_json(const Cost& cost) {
+  return {{"weight_bytes", cost.weight_bytes},
+          {"kv_read_bytes", cost.kv_read},
+          {"kv_written_bytes", cost.kv_written},
+          {"activation_bytes", cost.activation_bytes},
+          {"flops", cost.flops}};
+}
+
+Json value_json(const Plan& plan, ValueId v) {
+  static constexpr const char* kStorage[] = {"arena", "private", "internal"};
+  const Placed& p = plan.place(v);
+  const Value& value = plan.value(v);
+  Json out{{"name", value.name},
+           {"rows", value.rows == Rows::kT ? "T" : "R"},
+           {"width", value.width},
+           {"type", value.quantized ? "int8" : "f32"},
+           {"storage", kStorage[static_cast<size_t>(p.storage)]}};
+  if (p.storage != Storage::kInternal) out["offset"] = p.offset, out["bytes"] = p.bytes;
+  return out;
+}
+
+Json step_json(const Plan& plan, const Step& step, const StepRow& row) {
+  Json in = Json::array(), out = Json::array(), weights = Json::array(), ops = Json::array();
+  for (const uint32_t o : step.ops) {
+    const Op& op = plan.ops[o];
+    ops.push_back(op_name(op.kind));
+    for (const ValueId v : op.in) in.push_back(value_json(plan, v));
+    for (const ValueId v : op.out) out.push_back(value_json(plan, v));
+    for (const WeightId id : op.weights) {
+      const Weight& w = plan.weight(id);
+      weights.push_back({{"tensor", w.name},
+                         {"type", find_format(w.type)->name},
+                         {"rows", w.rows},
+                         {"cols", w.cols},
+                         {"bytes", w.bytes()}});
+    }
+  }
+  Json json{
+      {"step", row.step}, {"kernel", row.kernel}, {"rule", row.rule},  {"barrier", row.barrier}, {"ops", ops},
+      {"in", in},         {"out", out},           {"weights", weights}};
+  json["cost"] = cost_json(row.cost);
+  return json;
+}
+
+Result<> run_explain(const Flags& flags) {
+  const Phase phase = TRY(parse_phase(flags.phase));
+  const std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags.model))));
+  Caps caps = TRY(open_device(flags.model))->caps();
+  for (const std::string& rule : flags.without)
+    if (caps.rules.erase(rule) == 0) {
+      std::string names;
+      for (const std::string_view name : caps.rules) names += " " + std::string(name);
+      return wrong_use("flag --without: '{}' is no rule of this device; its rules:{}", rule, names);
+    }
+  const auto plan =
+      TRY(compile(model->graph, {bucket(phase.t), phase.r <= 1 ? phase.r : bucket(phase.r)}, caps));
+  if (!flags.json) {
+    fmt::print("{}", explain(*plan, phase.t, phase.r, flags.depth));
+    return {};
+  }
+  const std::vector<StepRow> rows = explain_rows(*plan, phase.t, phase.r, flags.depth);
+  Json steps = Json::array();
+  for (size_t i = 0; i < rows.size(); i++) steps.push_back(step_json(*plan, plan->steps[i], rows[i]));
+  const Json out{{"architecture", model->info.architecture},
+                 {"profile", caps.name},
+                 {"t", phase.t},
+                 {"r", phase.r},
+                 {"depth", flags.depth},
+                 {"arena_bytes", plan->arena_bytes},
+                 {"steps", steps},
+                 {"totals", cost_json(plan_cost(*plan, {.t = phase.t, .r = phase.r, .s = flags.depth}))}};
+  fmt::print("{}\n", out.dump());
+  return {};
+}
+
+}  // namespace
+
+Body declare_explain(Arguments& arguments) {
+  auto flags = std::make_shared<Flags>();
+  declare_model(arguments, flags->model);
+  declare_device(arguments, flags->model);
+  arguments.option("--phase", flags->phase, "decode, prefill:N or verify:K");
+  arguments.option("--depth", flags->depth, "positions already cached");
+  arguments.option("--without", flags->without, "switches a fusion rule off (repeatable)");
+  arguments.flag("--json", flags->json, "machine-readable");
+  return [flags] { return run_explain(*flags); };
+}
+
+}  // namespace brass::app

@@ -1,0 +1,103 @@
+// brass tokenize: text to ids, ids to text.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "app/session.h"
+#include "gguf/vocab.h"
+
+namespace brass::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Flags {
+  ModelFlags model;
+  std::optional<std::string> text;
+  std::string positional, text_file, jsonl, ids;
+  bool special = false, no_bos = false, no_normalize = false, decode = false, json = false;
+};
+
+// Pieces may be parts of characters: shown with replacement characters.
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// A vocabulary is enough: the file need not hold a model that can run.
+Result<std::unique_ptr<Tokenizer>> open_vocabulary(const Flags& flags) {
+  const std::string path = TRY(find_model(flags.model));
+  const gguf::File file = TRY(gguf::File::open(path));
+  const VocabSpec spec = TRY(gguf::read_vocab(file));
+  if (spec.tokens.empty()) return fail("{}: the file has no vocabulary", path);
+  return within(path, Tokenizer::create(spec));
+}
+
+EncodeOptions encode_options(const Flags& flags) {
+  EncodeOptions options{.parse_special = flags.special, .normalize = !flags.no_normalize};
+  if (flags.no_bos) options.add_bos = options.add_eos = false;
+  return options;
+}
+
+Result<> print_lines(const Flags& flags, const Tokenizer& tokenizer) {
+  std::istringstream lines(TRY(read_text_file(flags.jsonl)));
+  std::string line;
+  for (size_t number = 1; std::getline(lines, line); number++) {
+    const Json text = Json::parse(line, nullptr, false);
+    if (!text.is_string()) return fail("{}: line {} is not a JSON string", flags.jsonl, number);
+    fmt::print("{}\n", Json(tokenizer.encode(text.get<std::string>(), encode_options(flags))).dump());
+  }
+  return {};
+}
+
+Result<> print_decoded(const Flags& flags, const Tokenizer& tokenizer) {
+  const std::vector<int32_t> ids = TRY(parse_ids(flags.ids, "flag --ids"));
+  for (const int32_t id : ids)
+    if (!tokenizer.is_valid(id))
+      return wrong_use("flag --ids: {} is not in the vocabulary of {} pieces", id, tokenizer.size());
+  const std::string text = tokenizer.decode(ids, flags.special);
+  if (flags.json)
+    fmt::print("{}\n", dump(Json{{"text", text}}));
+  else
+    std::cout << text;
+  return {};
+}
+
+Result<> run_tokenize(const Flags& flags) {
+  const std::unique_ptr<Tokenizer> tokenizer = TRY(open_vocabulary(flags));
+  for (const std::string& warning : tokenizer->warnings())
+    fmt::print(stderr, "brass: warning: {}\n", warning);
+  if (flags.decode) return print_decoded(flags, *tokenizer);
+  if (!flags.ids.empty()) return wrong_use("flag --ids: goes with --decode");
+  if (!flags.jsonl.empty()) return print_lines(flags, *tokenizer);
+  if (flags.text.has_value() == !flags.text_file.empty())
+    return wrong_use("give a TEXT, or --text-file, or --jsonl");
+  const std::string text = flags.text ? *flags.text : TRY(read_text_file(flags.text_file));
+  const std::vector<int32_t> ids = tokenizer->encode(text, encode_options(flags));
+  if (flags.json) {
+    Json pieces = Json::array();
+    for (const int32_t id : ids) pieces.push_back(std::string(tokenizer->piece(id)));
+    fmt::print("{}\n", dump(Json{{"ids", ids}, {"pieces", pieces}}));
+    return {};
+  }
+  for (const int32_t id : ids) fmt::print("{:>7}  {}\n", id, dump(Json(std::string(tokenizer->piece(id)))));
+  return {};
+}
+
+}  // namespace
+
+Body declare_tokenize(Arguments& arguments) {
+  auto flags = std::make_shared<Flags>();
+  declare_model(arguments, flags->model);
+  arguments.option("TEXT", flags->text, "the text");
+  arguments.option("--text-file", flags->text_file, "a file with the text ('-': standard input)");
+  arguments.option("--jsonl", flags->jsonl,
+                   "a file with one JSON string a line: one JSON array of ids a line comes out");
+  arguments.flag("--special", flags->special, "control tokens in the text count (with --decode: are shown)");
+  arguments.flag("--no-bos", flags->no_bos, "adds no beginning-of-text and end-of-text tokens");
+  arguments.flag("--no-normalize", flags->no_normalize,
+                 "takes the text as it is, without Unicode normalization");
+  arguments.flag("--decode", flags->decode, "ids to text");
+  arguments.option("--ids", flags->ids, "token ids for --decode: 1,2,3");
+  arguments.flag("--json", flags->json, "machine-readable");
+  return [flags] { return run_tokenize(*flags); };
+}
+
+}  // namespace brass::app

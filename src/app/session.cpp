@@ -1,0 +1,103 @@
+#include "app/session.h"
+
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "app/terminal.h"
+#include "backend/cpu/device.h"
+#include "backend/ref/ref.h"
+#include "hub/store.h"
+
+namespace brass::app {
+
+void declare_model(Arguments& arguments, ModelFlags& flags) {
+  arguments.operand("MODEL", flags.model, "a GGUF file, or the name of a stored model (brass list)");
+  arguments.option("--store", flags.store, "folder of the model store");
+}
+
+void declare_device(Arguments& arguments, ModelFlags& flags) {
+  arguments.choice("--device", flags.device, {"cpu", "ref"}, "what computes: the CPU, or the slow reference");
+  arguments.option("--isa", flags.isa, "CPU kernel tier (default: the best that this machine has)");
+  arguments.option("--threads", flags.threads, "threads (0: as many as this process may use)");
+  arguments.option("--context", flags.context,
+                   "tokens of context (0: what the model was made for, at most 32768)");
+  arguments.option("--kv-type", flags.kv_type,
+                   "KV cache: f32, f16, bf16 or int8; 'K,V' for two different ones");
+}
+
+Result<std::string> find_model(const ModelFlags& flags) {
+  const std::string folder = flags.store.empty() ? TRY(hub::Store::default_folder()) : flags.store;
+  ProgressBar bar("Checking");
+  return hub::Store(folder).resolve(flags.model,
+                                    [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+}
+
+namespace {
+
+Result<KvType> parse_kv_type(std::string_view text) {
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8})
+    if (text == kv_type_name(type)) return type;
+  return wrong_use("flag --kv-type: '{}' is none of f32, f16, bf16, int8", text);
+}
+
+Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags) {
+  const size_t comma = flags.kv_type.find(',');
+  const KvType k = TRY(parse_kv_type(flags.kv_type.substr(0, comma)));
+  const KvType v = comma == std::string::npos ? k : TRY(parse_kv_type(flags.kv_type.substr(comma + 1)));
+  return std::pair{k, v};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags) {
+  const auto [k, v] = TRY(kv_types(flags));
+  if (flags.device == "ref") {
+    if (!flags.isa.empty()) return wrong_use("flag --isa: the reference device has no kernel tiers");
+    return make_ref_device({.threads = flags.threads == 0 ? usable_cpus() : flags.threads});
+  }
+  Result<std::unique_ptr<Device>> device =
+      make_cpu_device({.threads = flags.threads, .isa = flags.isa, .k_type = k, .v_type = v});
+  if (!device) device.error().wrong_use = true;  // only flags can be wrong here
+  return device;
+}
+
+Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptions options) {
+  const auto [k, v] = TRY(kv_types(flags));
+  options.k_type = k;
+  options.v_type = v;
+  options.context = flags.context;
+  std::unique_ptr<Device> device = TRY(open_device(flags));
+  std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags))));
+  ProgressBar bar("Loading");
+  return Engine::create(std::move(model), std::move(device), options,
+                        [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+}
+
+Result<std::unique_ptr<Tokenizer>> open_tokenizer(const Model& model) {
+  if (model.vocab.tokens.empty()) return nullptr;
+  return within(model.file->path(), Tokenizer::create(model.vocab));
+}
+
+Result<std::unique_ptr<Tokenizer>> need_tokenizer(const Model& model, std::string_view what) {
+  std::unique_ptr<Tokenizer> tokenizer = TRY(open_tokenizer(model));
+  if (tokenizer == nullptr)
+    return fail_hint("give token ids with --ids", "{}: the file has no vocabulary, which {} needs",
+                     model.file->path(), what);
+  return tokenizer;
+}
+
+Result<std::string> read_text_file(const std::string& path) {
+  std::ostringstream text;
+  if (path == "-") {
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return fail("{}: cannot be opened", path);
+  text << in.rdbuf();
+  if (in.bad()) return fail("{}: cannot be read", path);
+  return text.str();
+}
+
+}  // namespace brass::app

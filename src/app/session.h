@@ -1,0 +1,40 @@
+// What the commands that compute share: flags about model and device, opening an engine with a progress bar.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/arguments.h"
+#include "runtime/engine.h"
+#include "text/tokenizer.h"
+
+namespace brass::app {
+
+struct ModelFlags {
+  std::string model;  // a path, or a name in the store
+  std::string store;  // the store's folder; "": the default one
+  std::string device = "cpu";
+  std::string isa;
+  uint32_t threads = 0;
+  uint32_t context = 0;
+  std::string kv_type = "f16";  // or f32, bf16, int8; "K,V" for two
+};
+
+// MODEL, --store
+void declare_model(Arguments& arguments, ModelFlags& flags);
+// --device, --isa, --threads, --context, --kv-type
+void declare_device(Arguments& arguments, ModelFlags& flags);
+
+Result<std::string> find_model(const ModelFlags& flags);  // the path of the file
+Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags);
+// `options`: context and KV types come from the flags.
+Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptions options);
+
+// The tokenizer of a model; nullptr for a file without vocabulary.
+Result<std::unique_ptr<Tokenizer>> open_tokenizer(const Model& model);
+// The same, and an error where there is none: `what` needs one.
+Result<std::unique_ptr<Tokenizer>> need_tokenizer(const Model& model, std::string_view what);
+
+Result<std::string> read_text_file(const std::string& path);  // "-": standard input
+
+}  // namespace brass::app

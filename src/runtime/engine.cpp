@@ -1,0 +1,292 @@
+#include "runtime/engine.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace brass {
+
+Engine::Engine(std::unique_ptr<Model> model, std::unique_ptr<Device> device, const EngineOptions& options)
+    : model_(std::move(model)), device_(std::move(device)), options_(options) {}
+
+Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model, std::unique_ptr<Device> device,
+                                               const EngineOptions& options, const Progress& progress) {
+  std::unique_ptr<Engine> engine(new Engine(std::move(model), std::move(device), options));
+  EngineOptions& o = engine->options_;
+  const ModelInfo& info = engine->model_->info;
+  if (o.context == 0) o.context = std::min(info.context_length, kDefaultContext);
+  if (o.context > info.context_length)
+    return fail_hint("give a smaller --context",
+                     "flag --context: {} is more than the {} tokens that {} was made for", o.context,
+                     info.context_length, engine->model_->file->path());
+  ENSURE(o.sequences > 0 && o.chunk > 0);
+
+  const Graph& graph = *engine->model_->graph;
+  const gguf::File& file = *engine->model_->file;
+  TRY_VOID(within(file.path(), engine->device_->upload(graph, progress, [&](const Weight& w) {
+    const gguf::TensorInfo* t = file.find(w.name);
+    if (const Mapping* mapping = file.mapping(t->file_index)) mapping->drop(t->file_offset, t->bytes);
+  })));
+  TRY_VOID(file.check());
+
+  const uint32_t pages = (o.context + kPageTokens - 1) / kPageTokens;
+  std::vector<PoolSpec> specs;
+  for (const MemoryGroup& group : graph.groups) {
+    uint32_t each = pages;
+    // A window needs its own span, what one step adds, and the page that both ends cut.
+    if (group.kind == GroupKind::kWindow)
+      each = std::min<uint32_t>(pages, (static_cast<uint32_t>(group.window) + o.chunk) / kPageTokens + 2);
+    specs.push_back({each * o.sequences, o.k_type, o.v_type});
+    engine->pools_.emplace_back(each * o.sequences);
+  }
+  TRY_VOID(engine->device_->allocate(graph, specs));
+
+  engine->sequences_.resize(o.sequences);
+  for (auto* list : {&engine->ids_, &engine->positions_, &engine->owners_, &engine->rows_})
+    list->reserve(o.chunk);
+  engine->tables_.reserve(o.sequences * graph.groups.size());
+  engine->made_.reserve(o.sequences);
+  engine->in_batch_.reserve(o.sequences);
+  return engine;
+}
+
+uint64_t Engine::kv_bytes() const {
+  uint64_t total = 0;
+  const Graph& graph = *model_->graph;
+  const uint32_t pages = (options_.context + kPageTokens - 1) / kPageTokens;
+  for (const MemoryGroup& group : graph.groups)
+    total += device_->page_bytes(group, options_.k_type, options_.v_type) * pages * options_.sequences;
+  return total;
+}
+
+// ---- sequences
+
+Engine::Sequence& Engine::at(SequenceId id) {
+  ENSURE(id >= 0 && static_cast<size_t>(id) < sequences_.size() && sequences_[static_cast<size_t>(id)].alive,
+         "no sequence {}", id);
+  return sequences_[static_cast<size_t>(id)];
+}
+const Engine::Sequence& Engine::at(SequenceId id) const { return const_cast<Engine*>(this)->at(id); }
+
+Result<SequenceId> Engine::create_sequence() {
+  for (size_t i = 0; i < sequences_.size(); i++) {
+    Sequence& s = sequences_[i];
+    if (s.alive) continue;
+    s = Sequence{.alive = true};
+    s.tokens.reserve(options_.context);
+    s.tables.resize(pools_.size());
+    for (auto& table : s.tables) table.reserve(options_.context / kPageTokens + 1);
+    return static_cast<SequenceId>(i);
+  }
+  return fail("all {} sequences are in use", sequences_.size());
+}
+
+void Engine::drop(SequenceId id) {
+  Sequence& s = at(id);
+  cut(s, 0);
+  s.alive = false;
+}
+
+Result<SequenceId> Engine::fork(SequenceId id) {
+  const SequenceId copy = TRY(create_sequence());
+  const Sequence& from = at(id);
+  Sequence& to = at(copy);
+  to.tokens.assign(from.tokens.begin(), from.tokens.end());
+  to.processed = from.processed;
+  to.window_floor = from.window_floor;
+  for (size_t g = 0; g < pools_.size(); g++) {
+    to.tables[g].assign(from.tables[g].begin(), from.tables[g].end());
+    for (const PageId page : to.tables[g])
+      if (page >= 0) pools_[g].share(page);
+  }
+  return copy;
+}
+
+// Forgets everything from position `length` on.
+void Engine::cut(Sequence& s, uint32_t length) {
+  const size_t pages = (length + kPageTokens - 1) / kPageTokens;
+  for (size_t g = 0; g < pools_.size(); g++) {
+    while (s.tables[g].size() > pages) {
+      if (s.tables[g].back() >= 0) pools_[g].release(s.tables[g].back());
+      s.tables[g].pop_back();
+    }
+  }
+  s.tokens.resize(std::min<size_t>(s.tokens.size(), length));
+  s.processed = std::min(s.processed, length);
+  if (length == 0) s.window_floor = 0;
+}
+
+// The longest prefix of at most `length` tokens from which the sequence can go on.
+uint32_t Engine::restorable(const Sequence& s, uint32_t length) const {
+  length = std::min(length, s.processed);
+  for (const MemoryGroup& group : model_->graph->groups) {
+    if (group.kind != GroupKind::kWindow || s.window_floor == 0) continue;
+    // The next token, at `length`, looks back to length − window + 1.
+    const int64_t reach = int64_t{length} - group.window + 1;
+    if (reach < int64_t{s.window_floor}) return 0;
+  }
+  return length;
+}
+
+Result<SyncInfo> Engine::sync(SequenceId id, std::span<const int32_t> prefix) {
+  Sequence& s = at(id);
+  if (prefix.empty()) return fail("the prompt is empty");
+  if (prefix.size() > options_.context)
+    return fail_hint("shorten the prompt or give a larger --context",
+                     "the prompt has {} tokens, and the maximum context length is {} tokens", prefix.size(),
+                     options_.context);
+  for (const int32_t token : prefix)
+    if (token < 0 || static_cast<uint32_t>(token) >= model_->info.vocabulary)
+      return fail("token id {} is not in the vocabulary of {} tokens", token, model_->info.vocabulary);
+
+  uint32_t same = 0;
+  const auto limit = static_cast<uint32_t>(std::min<size_t>(s.processed, prefix.size()));
+  while (same < limit && s.tokens[same] == prefix[same]) same++;
+  const auto wanted = std::min(same, static_cast<uint32_t>(prefix.size() - 1));
+  const uint32_t reused = restorable(s, wanted);
+  SyncInfo info{.reused = reused, .first_difference = same, .cause = ""};
+  if (reused < wanted)
+    info.cause = "window passed";
+  else if (same < s.processed && same < prefix.size())
+    info.cause = "text differs";
+  cut(s, reused);
+  s.tokens.assign(prefix.begin(), prefix.end());
+  info.to_process = static_cast<uint32_t>(prefix.size()) - reused;
+  return info;
+}
+
+Result<> Engine::append(SequenceId id, int32_t token) {
+  Sequence& s = at(id);
+  if (s.tokens.size() >= options_.context) return fail("the context of {} tokens is full", options_.context);
+  ENSURE(token >= 0 && static_cast<uint32_t>(token) < model_->info.vocabulary, "token id {}", token);
+  s.tokens.push_back(token);
+  return {};
+}
+
+void Engine::want_logits(SequenceId id, LogitRows rows) { at(id).want = rows; }
+uint32_t Engine::length(SequenceId id) const { return static_cast<uint32_t>(at(id).tokens.size()); }
+uint32_t Engine::pending(SequenceId id) const { return length(id) - at(id).processed; }
+
+bool Engine::has_work() const {
+  return std::ranges::any_of(sequences_,
+                             [](const Sequence& s) { return s.alive && s.processed < s.tokens.size(); });
+}
+
+// ---- computing
+
+Result<Engine::Prepared> Engine::prepared(uint32_t t, uint32_t r) {
+  const PlanKey key{std::min(bucket(t), std::max(options_.chunk, t)),
+                    r <= 1 ? r : std::min(bucket(r), bucket(t))};
+  const auto found = plans_.find(key);
+  if (found != plans_.end()) return found->second;
+  Prepared made;
+  made.plan = TRY(compile(model_->graph, key, device_->caps()));
+  made.handle = TRY(device_->prepare(made.plan));
+  plans_.emplace(key, made);
+  return made;
+}
+
+Result<std::shared_ptr<const Plan>> Engine::plan_for(uint32_t t, uint32_t r) {
+  return TRY(prepared(t, r)).plan;
+}
+
+void Engine::clear_batch() {
+  for (auto* list : {&ids_, &positions_, &owners_, &rows_}) list->clear();
+  tables_.clear();
+  made_.clear();
+  in_batch_.clear();
+}
+
+// Pages of positions [begin, end), each held by this sequence alone: a shared one that will be written is
+// copied.
+void Engine::hold_pages(Sequence& s, uint32_t group, uint32_t begin, uint32_t end) {
+  std::vector<PageId>& table = s.tables[group];
+  PagePool& pool = pools_[group];
+  for (uint32_t index = begin / kPageTokens; index * kPageTokens < end; index++) {
+    while (table.size() <= index) table.push_back(pool.take());
+    if (!pool.is_shared(table[index])) continue;
+    const PageId own = pool.take();
+    device_->copy_part(group, table[index], own, begin - index * kPageTokens);
+    pool.release(table[index]);
+    table[index] = own;
+  }
+}
+
+void Engine::take_rows(SequenceId id, uint32_t count) {
+  Sequence& s = at(id);
+  const auto owner = static_cast<int32_t>(in_batch_.size());
+  in_batch_.push_back(id);
+  for (uint32_t g = 0; g < pools_.size(); g++) {
+    hold_pages(s, g, s.processed, s.processed + count);
+    tables_.emplace_back(s.tables[g]);
+  }
+  const bool ends = s.processed + count == s.tokens.size();
+  const uint32_t wanted = s.want == LogitRows::kAll ? count : ends ? 1 : 0;
+  if (wanted > 0)
+    made_.push_back({id, s.processed + count - wanted, wanted, static_cast<uint32_t>(rows_.size())});
+  for (uint32_t i = 0; i < count; i++) {
+    if (i >= count - wanted) rows_.push_back(static_cast<int32_t>(ids_.size()));
+    ids_.push_back(s.tokens[s.processed + i]);
+    positions_.push_back(static_cast<int32_t>(s.processed + i));
+    owners_.push_back(owner);
+  }
+}
+
+// Pages that no later position can see go back to the pool.
+void Engine::release_passed(Sequence& s) {
+  for (size_t g = 0; g < pools_.size(); g++) {
+    const MemoryGroup& group = model_->graph->groups[g];
+    if (group.kind != GroupKind::kWindow) continue;
+    const int64_t floor = int64_t{s.processed} - group.window + 1;
+    for (size_t i = 0; i < s.tables[g].size() && static_cast<int64_t>((i + 1) * kPageTokens) <= floor; i++) {
+      if (s.tables[g][i] < 0) continue;
+      pools_[g].release(s.tables[g][i]);
+      s.tables[g][i] = -1;
+      s.window_floor = std::max(s.window_floor, static_cast<uint32_t>((i + 1) * kPageTokens));
+    }
+  }
+}
+
+Result<std::span<const StepRows>> Engine::step() {
+  clear_batch();
+  uint32_t left = options_.chunk;
+  const auto count = static_cast<uint32_t>(sequences_.size());
+  const auto take = [&](bool single) {
+    for (uint32_t i = 0; i < count && left > 0; i++) {
+      const uint32_t index = (turn_ + i) % count;
+      const Sequence& s = sequences_[index];
+      const uint32_t waiting = s.alive ? static_cast<uint32_t>(s.tokens.size()) - s.processed : 0;
+      if (waiting == 0 || (waiting == 1) != single) continue;
+      const uint32_t n = std::min(waiting, left);
+      take_rows(static_cast<SequenceId>(index), n);
+      left -= n;
+    }
+  };
+  take(true);
+  take(false);
+  ENSURE(!ids_.empty(), "step() without work");
+  turn_ = (turn_ + 1) % count;
+
+  const Prepared plan =
+      TRY(prepared(static_cast<uint32_t>(ids_.size()), static_cast<uint32_t>(rows_.size())));
+  const Batch batch{
+      .ids = ids_, .positions = positions_, .sequences = owners_, .rows = rows_, .page_tables = tables_};
+  TRY_VOID(device_->run(plan.handle, batch));
+  last_plan_ = plan.handle;
+  for (size_t i = 0, row = 0; i < in_batch_.size(); i++) {
+    Sequence& s = at(in_batch_[i]);
+    while (row < owners_.size() && owners_[row] == static_cast<int32_t>(i)) {
+      s.processed++;
+      row++;
+    }
+    release_passed(s);
+  }
+  return std::span<const StepRows>(made_);
+}
+
+std::span<const float> Engine::logits(uint32_t row) {
+  ENSURE(last_plan_ >= 0 && row < rows_.size(), "row {}", row);
+  return device_->read(last_plan_, model_->graph->logits, row);
+}
+
+}  // namespace brass

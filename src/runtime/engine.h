@@ -1,0 +1,130 @@
+// Sequences over one model on one device.
+//
+// Owns: the model, the device, the page pools, every sequence's tokens and page tables, the plan cache.
+// Must not know: text, sampling, clients. One thread uses an Engine.
+// Invariants: a sequence's pages hold exactly its `processed` tokens; callers give full prefixes and never
+// manage the cache; step() is the only call that computes. A step carries rows of any number of sequences;
+// the bits of a row's logits do not depend on which others share it, nor on how the tokens were cut into
+// steps (plan.md, Determinism). Nothing is allocated in a step once its plan has been used before.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "model/model.h"
+#include "plan/plan.h"
+#include "runtime/page_pool.h"
+
+namespace brass {
+
+using SequenceId = int32_t;
+
+struct EngineOptions {
+  uint32_t context = 0;    // tokens of one sequence; 0: the model's own length, at most kDefaultContext
+  uint32_t sequences = 1;  // that can be alive together, each with a full context
+  uint32_t chunk = 512;    // most rows of one step
+  KvType k_type = KvType::kF16, v_type = KvType::kF16;
+};
+inline constexpr uint32_t kDefaultContext = 32768;
+
+// What sync() found.
+struct SyncInfo {
+  uint32_t reused;            // tokens whose memory is kept
+  uint32_t first_difference;  // first position where the cached text differs from the wanted one
+  uint32_t to_process;        // tokens that coming steps will process
+  std::string_view cause;     // why no more could be reused: "", "text differs", "window passed"
+};
+
+enum class LogitRows : uint8_t { kLast, kAll };
+
+// Rows of logits that the last step made: positions [first_position, first_position + count) of a sequence.
+struct StepRows {
+  SequenceId sequence;
+  uint32_t first_position, count, first_row;
+};
+
+class Engine {
+ public:
+  // Uploads weights and allocates pages. The device must outlive nothing: the engine keeps it.
+  static Result<std::unique_ptr<Engine>> create(std::unique_ptr<Model> model, std::unique_ptr<Device> device,
+                                                const EngineOptions& options, const Progress& progress);
+
+  const Model& model() const { return *model_; }
+  const Device& device() const { return *device_; }
+  Device& device() { return *device_; }
+  uint32_t context() const { return options_.context; }
+  uint64_t kv_bytes() const;  // of all pools
+
+  // ---- sequences
+  Result<SequenceId> create_sequence();
+  void drop(SequenceId id);
+  Result<SequenceId> fork(SequenceId id);  // shares the pages; the first to write a shared page copies it
+  // The sequence shall hold `prefix`: keeps what it can, schedules the rest. At least the last token is
+  // processed again, so that its logits exist. Fails when the prefix is empty, holds an id out of range, or
+  // exceeds the context.
+  Result<SyncInfo> sync(SequenceId id, std::span<const int32_t> prefix);
+  // One more token at the end: sync() of a prefix longer by one, without comparing.
+  Result<> append(SequenceId id, int32_t token);
+  void want_logits(SequenceId id, LogitRows rows);
+  uint32_t length(SequenceId id) const;   // tokens held and scheduled
+  uint32_t pending(SequenceId id) const;  // scheduled, not processed
+
+  // ---- computing
+  // Processes up to `chunk` scheduled tokens: first those of sequences that wait for one, then the others in
+  // turn. Returns the rows of logits it made (valid until the next step); empty when only the inside of a
+  // prompt was done.
+  Result<std::span<const StepRows>> step();
+  bool has_work() const;
+  std::span<const float> logits(uint32_t row);  // [vocabulary]
+
+  // The plan for a step of t tokens and r rows, as it will run.
+  Result<std::shared_ptr<const Plan>> plan_for(uint32_t t, uint32_t r);
+
+ private:
+  struct Sequence {
+    bool alive = false;
+    LogitRows want = LogitRows::kLast;
+    std::vector<int32_t> tokens;  // processed, then scheduled
+    uint32_t processed = 0;
+    uint32_t window_floor = 0;                // positions below it are gone from the window groups
+    std::vector<std::vector<PageId>> tables;  // [group]
+  };
+  struct Prepared {
+    std::shared_ptr<const Plan> plan;
+    PlanHandle handle;
+  };
+
+  Engine(std::unique_ptr<Model> model, std::unique_ptr<Device> device, const EngineOptions& options);
+  Sequence& at(SequenceId id);
+  const Sequence& at(SequenceId id) const;
+  Result<Prepared> prepared(uint32_t t, uint32_t r);
+  void take_rows(SequenceId id, uint32_t count);
+  void hold_pages(Sequence& s, uint32_t group, uint32_t begin, uint32_t end);
+  void release_passed(Sequence& s);
+  void cut(Sequence& s, uint32_t length);
+  uint32_t restorable(const Sequence& s, uint32_t length) const;
+  void clear_batch();
+
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Device> device_;
+  EngineOptions options_;
+  std::vector<PagePool> pools_;  // [group]
+  std::vector<Sequence> sequences_;
+  std::map<PlanKey, Prepared> plans_;
+  uint32_t turn_ = 0;  // where the next step starts to look for prompts
+
+  // The batch of the step under construction; reserved once.
+  std::vector<int32_t> ids_, positions_, owners_, rows_;
+  std::vector<PageTable> tables_;
+  std::vector<StepRows> made_;
+  std::vector<SequenceId> in_batch_;
+  PlanHandle last_plan_ = -1;
+};
+
+}  // namespace brass

@@ -1,0 +1,120 @@
+#include "runtime/generation.h"
+
+#include <algorithm>
+
+namespace brass {
+namespace {
+
+constexpr uint32_t kReserveTokens = 4096;  // of a reply without a limit: beyond it buffers may grow, rarely
+
+double seconds(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+std::string_view finish_name(Finish finish) {
+  static constexpr std::string_view kNames[] = {"none", "stop", "length", "cancel"};
+  return kNames[static_cast<size_t>(finish)];
+}
+
+double Timings::prefill_tps() const {
+  return prefill_s > 0 ? (prompt_tokens - cached_tokens) / prefill_s : 0;
+}
+double Timings::decode_tps() const {
+  return decode_s > 0 && decode_tokens > 1 ? (decode_tokens - 1) / decode_s : 0;
+}
+
+Generation::Generation(Engine& engine, SequenceId sequence, const Tokenizer* tokenizer,
+                       std::vector<int32_t> prompt, GenerationOptions options)
+    : engine_(engine),
+      sequence_(sequence),
+      tokenizer_(tokenizer),
+      prompt_(std::move(prompt)),
+      options_(std::move(options)),
+      sampler_(options_.sampling, static_cast<int>(engine.model().info.vocabulary)),
+      stops_(options_.stops) {
+  if (tokenizer_ != nullptr)
+    decoder_.emplace(*tokenizer_, StreamDecoder::Options{.continues_text = true});
+  ids_.reserve(std::min({options_.max_tokens, engine.context(), kReserveTokens}));
+  text_.reserve(ids_.capacity() * 8);
+  piece_.reserve(1024);
+}
+
+Result<std::unique_ptr<Generation>> Generation::start(Engine& engine, SequenceId sequence,
+                                                      const Tokenizer* tokenizer, std::vector<int32_t> prompt,
+                                                      GenerationOptions options) {
+  TRY_VOID(validate(options.sampling, static_cast<int>(engine.model().info.vocabulary)));
+  TRY_VOID(validate_stops(options.stops));
+  std::unique_ptr<Generation> g(
+      new Generation(engine, sequence, tokenizer, std::move(prompt), std::move(options)));
+  g->begin_ = Clock::now();
+  g->cached_ = TRY(engine.sync(sequence, g->prompt_)).reused;
+  engine.want_logits(sequence, LogitRows::kLast);
+  for (const int32_t token : g->prompt_) g->sampler_.accept(token);
+  if (g->options_.max_tokens == 0) g->finish_ = Finish::kLength;
+  return g;
+}
+
+std::string_view Generation::end(Finish why) {
+  finish_ = why;
+  if (decoder_) piece_ += stops_.push(decoder_->flush());
+  // A stop string found in the last bytes still counts; else what was held back is text.
+  if (stops_.matched())
+    finish_ = Finish::kStop;
+  else
+    piece_ += stops_.flush();
+  text_ += piece_;
+  return piece_;
+}
+
+std::string_view Generation::cancel() {
+  piece_.clear();
+  return finish_ == Finish::kNone ? end(Finish::kCancel) : std::string_view{};
+}
+
+Result<std::string_view> Generation::accept(std::span<const float> logits) {
+  ENSURE(finish_ == Finish::kNone, "the reply has ended");
+  piece_.clear();
+  const int32_t token = TRY(sampler_.sample(logits));
+  last_token_ = Clock::now();
+  if (first_token_ == Clock::time_point{}) first_token_ = last_token_;
+  if (!options_.ignore_end && tokenizer_ != nullptr && tokenizer_->is_eog(token)) return end(Finish::kStop);
+
+  sampler_.accept(token);
+  ids_.push_back(token);
+  if (decoder_) piece_ += stops_.push(decoder_->push(token));
+  if (!piece_.empty() && first_text_ == Clock::time_point{}) first_text_ = Clock::now();
+  if (stops_.matched()) return end(Finish::kStop);
+  if (ids_.size() >= options_.max_tokens || engine_.length(sequence_) >= engine_.context())
+    return end(Finish::kLength);
+  TRY_VOID(engine_.append(sequence_, token));
+  text_ += piece_;
+  return piece_;
+}
+
+Timings Generation::timings() const {
+  Timings t{.prompt_tokens = static_cast<uint32_t>(prompt_.size()),
+            .cached_tokens = cached_,
+            .decode_tokens = static_cast<uint32_t>(ids_.size())};
+  if (first_token_ == Clock::time_point{}) return t;
+  t.prefill_s = seconds(begin_, first_token_);
+  t.ttft_s = seconds(begin_, first_text_ == Clock::time_point{} ? last_token_ : first_text_);
+  t.decode_s = seconds(first_token_, last_token_);
+  return t;
+}
+
+Result<> run_alone(Engine& engine, Generation& generation,
+                   const std::function<bool(std::string_view)>& show) {
+  while (generation.finish() == Finish::kNone) {
+    const std::span<const StepRows> made = TRY(engine.step());
+    std::string_view text;
+    for (const StepRows& rows : made)
+      if (rows.sequence == generation.sequence())
+        text = TRY(generation.accept(engine.logits(rows.first_row + rows.count - 1)));
+    if (!show(text) && generation.finish() == Finish::kNone) show(generation.cancel());
+  }
+  return {};
+}
+
+}  // namespace brass
