@@ -50,10 +50,12 @@ Result<std::vector<WordEncoder::Rule>> read_merges(const VocabSpec& spec, const 
   return rules;
 }
 
-// What stands for bytes that no piece covers: the unknown piece, else what U+FFFD becomes.
+// What stands for bytes that no piece covers. Byte-level vocabularies that lack a byte have no piece for
+// "unknown" (what their files name so is a control piece of another use, such as the end of text): there,
+// what U+FFFD becomes.
 void set_fallback(Tokenizer::Impl& impl, int32_t unk) {
   std::vector<int32_t> unknown;
-  if (unk >= 0) {
+  if (unk >= 0 && !impl.pre) {
     unknown = {unk};
   } else {
     WordEncoder::Scratch scratch;

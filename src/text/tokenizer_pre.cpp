@@ -72,14 +72,6 @@ std::vector<std::string_view> PreTokenizer::names() {
 }
 
 Result<std::unique_ptr<PreTokenizer>> PreTokenizer::create(std::string_view name) {
-  return compile(name, true);
-}
-
-Result<std::unique_ptr<PreTokenizer>> PreTokenizer::create_from_rules(std::string_view name) {
-  return compile(name, false);
-}
-
-Result<std::unique_ptr<PreTokenizer>> PreTokenizer::compile(std::string_view name, bool fused) {
   const PreRow* row = row_named(name);
   if (row == nullptr) {
     return fail_hint(fmt::format("known are: {}", fmt::join(names(), ", ")),
@@ -87,9 +79,7 @@ Result<std::unique_ptr<PreTokenizer>> PreTokenizer::compile(std::string_view nam
   }
   std::unique_ptr<PreTokenizer> made(new PreTokenizer);
   made->traits_ = row->traits;
-  std::vector<std::string_view> patterns(row->patterns);
-  if (fused && !row->fused.empty()) patterns = {row->fused};
-  for (const std::string_view source : patterns) {
+  for (const std::string_view source : row->patterns) {
     const std::string pattern = spell_white_space(source);
     int error = 0;
     size_t where = 0;

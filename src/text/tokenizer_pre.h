@@ -25,8 +25,6 @@ class PreTokenizer {
  public:
   // `name`: tokenizer.ggml.pre. Fails on a name that is not in the table.
   static Result<std::unique_ptr<PreTokenizer>> create(std::string_view name);
-  // One splitter by pattern, for tests: the rules of a row without its fused form.
-  static Result<std::unique_ptr<PreTokenizer>> create_from_rules(std::string_view name);
   static std::vector<std::string_view> names();
 
   const PreTraits& traits() const { return traits_; }
@@ -52,7 +50,6 @@ class PreTokenizer {
  private:
   struct Pattern;
   PreTokenizer();
-  static Result<std::unique_ptr<PreTokenizer>> compile(std::string_view name, bool fused);
 
   PreTraits traits_;
   std::vector<Pattern> patterns_;  // each cuts the pieces that those before it left

@@ -36,9 +36,20 @@ constexpr std::string_view kDeepseekV3 =
     R"re(| ?[\p{P}\p{S}]+[\r\n]*)re" BLANKS;
 // The cased letters of the Unicode version that the tokenizer was made with.
 constexpr std::string_view kDeepseekLetters =
-    "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-"
-    "ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ"
-    "\\x{2126}ℨ\\x{212A}-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+";
+    R"(\s?[A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293})"
+    R"(\x{295}-\x{2AF}\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A}\x{38C})"
+    R"(\x{38E}-\x{3A1}\x{3A3}-\x{3F5}\x{3F7}-\x{481}\x{48A}-\x{52F}\x{531}-\x{556}\x{10A0}-\x{10C5})"
+    R"(\x{13A0}-\x{13F5}\x{13F8}-\x{13FD}\x{1C90}-\x{1CBA}\x{1CBD}-\x{1CBF}\x{1D00}-\x{1D2B})"
+    R"(\x{1D6B}-\x{1D77}\x{1D79}-\x{1D9A}\x{1E00}-\x{1F15}\x{1F18}-\x{1F1D}\x{1F20}-\x{1F45})"
+    R"(\x{1F48}-\x{1F4D}\x{1F50}-\x{1F57}\x{1F59}\x{1F5B}\x{1F5D}\x{1F5F}-\x{1F7D}\x{1F80}-\x{1FB4})"
+    R"(\x{1FB6}-\x{1FBC}\x{1FBE}\x{1FC2}-\x{1FC4}\x{1FC6}-\x{1FCC}\x{1FD0}-\x{1FD3}\x{1FD6}-\x{1FDB})"
+    R"(\x{1FE0}-\x{1FEC}\x{1FF2}-\x{1FF4}\x{1FF6}-\x{1FFC}\x{2102}\x{2107}\x{210A}-\x{2113}\x{2115})"
+    R"(\x{2119}-\x{211D}\x{2124}\x{2126}\x{2128}\x{212A}-\x{212D}\x{212F}-\x{2134}\x{2139})"
+    R"(\x{213C}-\x{213F}\x{2145}-\x{2149}\x{214E}\x{2183}\x{2184}\x{2C00}-\x{2C7B}\x{2C7E}-\x{2CE4})"
+    R"(\x{2CEB}-\x{2CEE}\x{2CF2}\x{2CF3}\x{A640}-\x{A66D}\x{A680}-\x{A69B}\x{A722}-\x{A76F})"
+    R"(\x{A771}-\x{A787}\x{A78B}-\x{A78E}\x{AB70}-\x{ABBF}\x{FB00}-\x{FB06}\x{FB13}-\x{FB17})"
+    R"(\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{10400}-\x{1044F}\x{104B0}-\x{104D3}\x{104D8}-\x{104FB})"
+    R"(\x{10C80}-\x{10CB2}\x{10CC0}-\x{10CF2}\x{118A0}-\x{118DF}\x{1E900}-\x{1E943}]+)";
 // "!-/:-~" in half and in full width, then general and CJK punctuation up to U+3002.
 constexpr std::string_view kDeepseekPunctuation = R"(\s?[!-/:-~！-／：-～‘-‟\x{3000}-。]+)";
 constexpr std::string_view kDeepseekCjk = R"([一-龥\x{0800}-一가-\x{D7FF}]+)";
@@ -47,54 +58,39 @@ constexpr std::string_view kDeepseekCjk = R"([一-龥\x{0800}-一가-\x{D7FF}]+)
 constexpr std::string_view kTrailingBlanks = R"((?<!\s)\s++$)";
 constexpr std::string_view kCjk = R"([一-龥\x{3040}-ゟ゠-ヿ]+)";
 
-// \p{N} apart, then GPT-2, in one pattern: a blank run ends where a digit starts as it does at the end of the
-// text.
-constexpr std::string_view kDigitsThenGpt2 =
-    R"(\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+)";
-
 const PreRow kRows[] = {
-    {{"default"}, {R"([\p{P}$+<=>^~|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}, {}, {}},
+    {{"default"}, {R"([\p{P}$+<=>^~|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}, {}},
     {{"gpt-2", "phi-2", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "gigachat", "a.x-4.0", "mellum",
       "exaone4", "modern-bert", "jais", "trillion", "granite-docling"},
      {kGpt2},
-     {},
      {}},
-    {{"mpt", "olmo"}, {kGpt2}, {}, {.nfc = true}},
+    {{"mpt", "olmo"}, {kGpt2}, {.nfc = true}},
     {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
      {kLlama3},
-     {},
      {.whole_words = true, .add_bos = true}},
-    {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {kLlama3}, {}, {}},
-    {{"qwen2"}, {kQwen2}, {}, {.nfc = true}},
-    {{"deepseek-r1-qwen", "kormo", "megrez", "stablelm2", "hunyuan", "solar-open", "grok-2"},
-     {kQwen2},
-     {},
-     {}},
-    {{"qwen35"}, {kQwen35}, {}, {.nfc = true}},
-    {{"smollm", "starcoder", "refact", "codeshell", "exaone", "minerva-7b"},
-     {R"(\p{N})", kGpt2},
-     kDigitsThenGpt2,
-     {}},
-    {{"command-r"}, {R"(\p{N})", kGpt2}, kDigitsThenGpt2, {.nfc = true}},
-    {{"deepseek-coder"}, {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kDeepseekCjk, R"(\p{N})"}, {}, {}},
+    {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {kLlama3}, {}},
+    {{"qwen2"}, {kQwen2}, {.nfc = true}},
+    {{"deepseek-r1-qwen", "kormo", "megrez", "stablelm2", "hunyuan", "solar-open", "grok-2"}, {kQwen2}, {}},
+    {{"qwen35"}, {kQwen35}, {.nfc = true}},
+    {{"smollm", "starcoder", "refact", "codeshell", "exaone", "minerva-7b"}, {R"(\p{N})", kGpt2}, {}},
+    {{"command-r"}, {R"(\p{N})", kGpt2}, {.nfc = true}},
+    {{"deepseek-coder"}, {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kDeepseekCjk, R"(\p{N})"}, {}},
     {{"deepseek-llm"},
      {R"([\r\n])", kDeepseekLetters, kDeepseekPunctuation, kTrailingBlanks, kDeepseekCjk, R"(\p{N}+)"},
-     {},
      {}},
-    {{"deepseek-v3", "hunyuan-dense", "joyai-llm"}, {R"(\p{N}{1,3})", kCjk, kDeepseekV3}, {}, {}},
-    {{"falcon"}, {R"([\p{P}$+<=>^~|`]+)", kGpt2, "[0-9][0-9][0-9]"}, {}, {}},
-    {{"bloom", "poro-chat", "gpt3-finnish"}, {kBloom}, {}, {}},
-    {{"viking"}, {kBloom, R"(\p{N})"}, {}, {}},
-    {{"tekken"}, {kTekken}, {}, {.whole_words = true, .add_bos = true}},
-    {{"gpt-4o", "llama4", "kanana2", "minimax-m2"}, {kGpt4o}, {}, {}},
+    {{"deepseek-v3", "hunyuan-dense", "joyai-llm"}, {R"(\p{N}{1,3})", kCjk, kDeepseekV3}, {}},
+    {{"falcon"}, {R"([\p{P}$+<=>^~|`]+)", kGpt2, "[0-9][0-9][0-9]"}, {}},
+    {{"bloom", "poro-chat", "gpt3-finnish"}, {kBloom}, {}},
+    {{"viking"}, {kBloom, R"(\p{N})"}, {}},
+    {{"tekken"}, {kTekken}, {.whole_words = true, .add_bos = true}},
+    {{"gpt-4o", "llama4", "kanana2", "minimax-m2"}, {kGpt4o}, {}},
     {{"youtu"},
      {R"([가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|)"
       R"([一-龥\x{3040}-ゟ゠-ヿ]+)",
       kYoutu},
-     {},
      {.whole_words = true}},
-    {{"bailingmoe", "bailingmoe2", "llada-moe"}, {kBailing}, {}, {}},
-    {{"seed-coder"}, {kSeedCoder}, {}, {}},
+    {{"bailingmoe", "bailingmoe2", "llada-moe"}, {kBailing}, {}},
+    {{"seed-coder"}, {kSeedCoder}, {}},
 };
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace brass::tokens {
 struct PreRow {
   std::initializer_list<std::string_view> names;     // values of tokenizer.ggml.pre
   std::initializer_list<std::string_view> patterns;  // in order; each cuts the pieces of the one before
-  std::string_view fused;                            // one pattern that cuts the same words, or empty
   PreTraits traits;
 };
 
