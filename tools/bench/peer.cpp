@@ -5,7 +5,7 @@
 //
 // First line out: {"system": …, "log": […]}. Then for each line in, one line out:
 //     pp N    one batch of N tokens into an empty cache, logits of the last one only
-//     tg N    N single-token steps after an untimed prompt of 16 tokens, logits of each
+//     tg N    N single-token steps after an untimed one-token prompt, logits of each
 // answered {"tps": tokens per second}. Token ids are fixed pseudo-random ones: nothing is sampled, nothing tokenized.
 #include <llama.h>
 
@@ -25,7 +25,7 @@
 
 namespace {
 
-constexpr int kPrompt = 16;  // tokens before the timed steps of tg
+constexpr int kPrompt = 1;  // tokens before the timed steps of tg
 constexpr int kContext = 1024;
 
 [[noreturn]] void die(const std::string& what) {
