@@ -1,9 +1,10 @@
 // Block formats: what the bytes of a tensor mean.
 //
 // Owns: the list of formats, their layout, reference decode and encode, finite-ness check, canonical int8
-// view. Must not know: files, tensors' names, devices, kernels. Invariants: decode is bit-exact (f32
-// arithmetic in the order that defines the format); one folder a format; the registry is generated from the
-// folders, so that adding a format touches nothing else.
+// view.
+// Must not know: files, tensors' names, devices, kernels.
+// Invariants: decode is bit-exact (f32 arithmetic in the order that defines the format); one folder a
+// format; the registry is generated from the folders, so that adding a format touches nothing else.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,7 @@ enum class Type : uint32_t {
   MXFP4 = 39,
   NVFP4 = 40,
   Q1_0 = 41,
-  Q2_0 = 42,
+  Q2_0 = 42
 };
 
 inline constexpr int kMaxBlockValues = 256;
@@ -66,22 +67,22 @@ struct Format {
   std::string_view name;  // as people write it: "Q4_K"
   uint32_t block_values;  // values in a block: rows are whole blocks
   uint32_t block_bytes;   // bytes of a block in a file
-  uint32_t group;  // values under one scale in the canonical view: 16 or 32; 0: not quantized, no such view
-  bool has_min;    // the canonical view has mins
+  uint32_t group;         // values under one scale in the canonical view: 16 or 32; 0: not quantized, no view
+  bool has_min;           // the canonical view has mins
 
   // `n` values (a multiple of block_values) from n / block_values blocks. Bit-exact.
   void (*decode)(const std::byte* blocks, float* out, size_t n);
-  // The reverse, to nearest as well as the format's simple encoder can; `importance` (n weights, may be null)
-  // says how much an error of each value matters. nullptr: no encoder yet.
+  // The reverse, with the least squared error that the format's search finds; `importance` (n weights ≥ 0,
+  // may be null: all the same) says how much an error of each value matters. Values must be finite; what is
+  // beyond the largest scale of the format saturates. nullptr: no encoder yet.
   void (*encode)(const float* values, std::byte* blocks, size_t n, const float* importance);
   // One block's canonical view. nullptr when group == 0.
   void (*view)(const std::byte* block, CanonicalBlock& out);
   // Index of the first block that holds a non-finite scale or value, or -1. `n` in values. Fast (GB/s): a
-  // load calls it. NaN encodings of scales that are not f16 (E8M0, E4M3) count, whatever decode makes of
-  // them.
+  // load calls it. NaNs of scales that are not f16 (E8M0, E4M3) count, whatever decode makes of them.
   ptrdiff_t (*find_non_finite)(const std::byte* blocks, size_t n);
-  // Turns a block of random bytes into a valid one: sets its scales so that the values, whose codes stay as
-  // they are, have a root mean square of about `magnitude` (random_blocks.h).
+  // Turns a block of random bytes into a valid one: sets its scales so that the values, whose codes stay
+  // random, have a root mean square of about `magnitude` (random_blocks.h).
   void (*set_scale)(std::byte* block, float magnitude);
 };
 

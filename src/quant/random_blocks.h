@@ -12,8 +12,8 @@
 namespace brass {
 
 // Fills n_values / block_values blocks (n_values: a multiple of block_values) with random codes under scales
-// that give values of a root mean square of about `typical_magnitude` (finite, > 0, well inside what f16
-// holds: 1e-3 … 100).
+// that give values of a root mean square of about `typical_magnitude`: finite, > 0, and well inside what the
+// scales hold (1e-3 … 100; NVFP4, whose smallest scale is 2^-9, from 0.01 on).
 void random_blocks(const Format& format, std::byte* blocks, size_t n_values, uint64_t seed,
                    float typical_magnitude);
 

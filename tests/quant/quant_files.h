@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cctype>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quant/format.h"
@@ -33,6 +35,12 @@ inline std::vector<const Format*> quantized_formats() {
 }
 inline std::vector<const Format*> encoding_formats() {
   return formats_where([](const Format& f) { return f.encode != nullptr; });
+}
+
+inline std::string lower_case(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
 }
 
 inline std::string name_of_format(const testing::TestParamInfo<const Format*>& info) {
@@ -62,10 +70,8 @@ struct ReferenceData {
 
 // The files of a format are named as it is, in lower case but for the K.
 inline std::optional<ReferenceData> reference_data(const Format& format) {
-  std::string name(format.name);
-  for (char& c : name) {
-    if (c != 'K') c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string name = lower_case(format.name);
+  if (name.back() == 'k') name.back() = 'K';
   const auto source = shared_data("quant/" + name + ".src.f32");
   const auto blocks = shared_data("quant/" + name + ".blocks");
   const auto values = shared_data("quant/" + name + ".f32");

@@ -1,14 +1,16 @@
 // From a format's unpacking to its Format row.
 //
-// Owns: the loops that every quantized format shares: decode and view from one unpacking, encode by blocks,
-// the scan for non-finite scales. Must not know: any format's layout. Invariants: decode is scale * code -
-// min in f32 without contraction, which is how each of these formats is defined. A codec C has
-//   using Block                     the packed struct of the file; its size is the bytes of a block
-//   kValues, kGroup, kHasMin        as in Format
-//   unpack(block, out)              writes code[kValues], scale[kValues / kGroup] and, if kHasMin, as many
-//   mins encode_block(x, w, block)       if there is an encoder: kValues values and as many weights, not all
-//   zero finite(block)                   no scale is NaN or infinite set_scale(block, magnitude)     as
-//   Format::set_scale
+// Owns: the loops that every quantized format shares: decode and view from one unpacking, encode by
+// blocks, the scan for non-finite scales.
+// Must not know: any format's layout.
+// Invariants: decode is scale * code - min in f32 without contraction, which is how each of these formats
+// is defined. A codec C has
+//   Block                         the packed struct of the file; its size is the bytes of a block
+//   kValues, kGroup, kHasMin      as in Format
+//   unpack(block, out)            writes code[kValues], scale[kValues / kGroup] and, if kHasMin, the mins
+//   encode_block(x, w, block)     where there is an encoder: kValues values, as many weights, not all 0
+//   finite(block)                 no scale (or value) is NaN or infinite
+//   set_scale(block, magnitude)   as in Format
 #pragma once
 
 #include <algorithm>
@@ -33,6 +35,10 @@ Block& block_at(std::byte* blocks, size_t i) {
 }
 
 inline bool finite_f16(uint16_t h) { return (h & 0x7c00u) != 0x7c00u; }
+// Both, without a branch between them.
+inline bool finite_f16(uint16_t a, uint16_t b) {
+  return ((((a & 0x7c00u) + 0x400u) | ((b & 0x7c00u) + 0x400u)) & 0x8000u) == 0;
+}
 
 template <class C>
 void decode_blocks(const std::byte* blocks, float* __restrict out, size_t n) {

@@ -9,19 +9,25 @@
 namespace brass {
 namespace {
 
-// The real scale of least error.
-template <class Levels>
-float fit_scale(const float* x, const float* w, int n, const Levels& levels) {
+// The scale of least error among those that `stored` rounds to.
+template <class Levels, class Stored>
+float fit_scale(const float* x, const float* w, int n, const Levels& levels, const Stored& stored) {
   const float largest = largest_magnitude(x, n);
+  float best = 0.0f;
+  double best_loss = 0.0;
+  const auto consider = [&](float inverse) {
+    const ScaleMoments m = scale_moments(x, w, n, levels, inverse);
+    const float scale = stored(m.best_scale());
+    if (m.loss(scale) < best_loss) best = scale, best_loss = m.loss(scale);
+  };
   if (largest == 0.0f) return 0.0f;
-  ScaleMoments best{};
-  for (const float aim : levels.aims()) {
-    const ScaleMoments m = scale_moments(x, w, n, levels, aim / largest);
-    if (m.gain() > best.gain()) best = m;
-  }
-  const ScaleMoments again = scale_moments(x, w, n, levels, reciprocal(best.best_scale()));
-  return again.gain() > best.gain() ? again.best_scale() : best.best_scale();
+  for (const float aim : levels.aims()) consider(aim / largest);
+  consider(reciprocal(best));
+  return best;
 }
+
+float as_is(float scale) { return scale; }
+float as_f16(float scale) { return f16_to_f32(saturated_f16(scale)); }
 
 // The best of the stored scales around `wanted`, an integer within lowest … −lowest − 1, for one group.
 template <class Levels>
@@ -67,16 +73,16 @@ float error_of(const float* x, const float* w, int group, const NestedScales& fi
 
 template <class Levels>
 uint16_t fit_scale_f16(const float* x, const float* w, int n, const Levels& levels, int8_t* code) {
-  const uint16_t d = saturated_f16(fit_scale(x, w, n, levels));
-  round_to(x, w, n, levels, f16_to_f32(d), code);
-  return d;
+  const float scale = fit_scale(x, w, n, levels, as_f16);
+  round_to(x, w, n, levels, scale, code);
+  return f32_to_f16(scale);
 }
 
 template <class Levels>
 NestedScales fit_nested(const float* x, const float* w, int group, const Levels& levels, int lowest_scale) {
   float wanted[16];
   const int groups = kSuperBlock / group;
-  for (int g = 0; g < groups; ++g) wanted[g] = fit_scale(x + g * group, w + g * group, group, levels);
+  for (int g = 0; g < groups; ++g) wanted[g] = fit_scale(x + g * group, w + g * group, group, levels, as_is);
   NestedScales best{};
   float best_error = error_of(x, w, group, best);
   float d = largest_magnitude(wanted, groups) / static_cast<float>(lowest_scale);

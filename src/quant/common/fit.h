@@ -1,11 +1,12 @@
 // Scales (and mins) for which rounding loses least: weighted least squares, alternating with rounding.
 //
-// Owns: the search of every encoder: minimize Σ w · (x − value)². For given codes the best scale (and min) is
-// a linear least-squares problem; for a given scale the best codes are the nearest levels. So: many starting
-// scales, one least-squares step from each, the best one kept, then rounded to what the format stores and the
-// codes chosen again. Must not know: any format's layout. Invariants: n is a multiple of 8 and at most 256; x
-// is finite, w ≥ 0 (all-zero weights count as equal ones); a scale beyond f16 saturates; values that are
-// exactly level · (an f16 scale) come back exactly.
+// Owns: the search of every encoder: minimize Σ w · (x − value)². For given codes the best scale (and min)
+// is a linear least-squares problem; for a given scale the best codes are the nearest levels. So: many
+// starting scales, one least-squares step from each, the best one kept, rounded to what the format stores,
+// and the codes chosen again.
+// Must not know: any format's layout.
+// Invariants: n is a multiple of 8, at most 256; x is finite, w ≥ 0 and not all 0; a scale beyond f16
+// saturates; values that are exactly level · (an f16 scale) come back exactly.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ struct NestedScales {
 template <class Levels>
 NestedScales fit_nested(const float* x, const float* w, int group, const Levels& levels, int lowest_scale);
 
-// 256 values in groups of `group`, value = (d · scale[g]) · code − dmin · min[g], codes 0 … highest, scales
-// and mins 0 … highest_scale.
+// 256 values in groups of `group`, value = (d · scale[g]) · code − dmin · min[g],
+// codes 0 … highest, scales and mins 0 … highest_scale.
 struct NestedScalesAndMins {
   uint16_t d, dmin;  // f16
   uint8_t scale[16], min[16];

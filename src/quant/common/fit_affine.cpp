@@ -162,8 +162,13 @@ ScaleAndOffset fit_scale_and_offset_f16(const float* x, const float* w, int n, i
   const auto top = static_cast<float>(highest);
   const Line line = fit_line(x, w, n, top, false);
   const ScaleAndOffset out{saturated_f16(line.scale), saturated_f16(-line.min)};
-  round_to_line(x, w, n, top, {f16_to_f32(out.d), -f16_to_f32(out.m)}, code);
-  return out;
+  const float error = round_to_line(x, w, n, top, {f16_to_f32(out.d), -f16_to_f32(out.m)}, code);
+  // Near the smallest f16 its rounding can be worse than nothing.
+  const Line zero{0.0f, 0.0f};
+  int8_t zeros[kSuperBlock];
+  if (error <= round_to_line(x, w, n, top, zero, zeros)) return out;
+  std::fill_n(code, n, int8_t{0});
+  return {0, 0};
 }
 
 NestedScalesAndMins fit_nested_affine(const float* x, const float* w, int group, int highest,

@@ -17,8 +17,8 @@ struct Grid {
   T entry[N];
 };
 
-// Entry i, value j: level[(packed[i] >> (bits · j)) mod 2^bits], for 8 (T: 64 bits) or 4 (32 bits) values an
-// entry.
+// Entry i, value j: level[(packed[i] >> (bits · j)) mod 2^bits], for 8 (T: 64 bits) or 4
+// (T: 32 bits) values.
 template <class T, int N, int L>
 constexpr Grid<T, N> expand_grid(const uint16_t (&packed)[N], int bits, const int8_t (&level)[L]) {
   Grid<T, N> out{};

@@ -5,7 +5,9 @@
 
 namespace brass {
 
-extern const uint16_t kIq1GridPacked[2048];  // 2 bits a value, least significant first: index into {-1, 0, 1}
-extern const Grid<uint64_t, 2048> kIq1Grid;  // bytes are int8: -1, 0 or 1
+// 2 bits a value, least significant first: index into {-1, 0, 1}.
+extern const uint16_t kIq1GridPacked[2048];
+// Value j of an entry is byte j: int8: -1, 0 or 1.
+extern const Grid<uint64_t, 2048> kIq1Grid;
 
 }  // namespace brass

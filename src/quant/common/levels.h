@@ -1,8 +1,9 @@
 // Which integers a format's codes may stand for, and the nearest of them to a real number.
 //
 // Owns: rounding onto uniform and onto tabulated levels, and the aims: the numbers onto which an encoder
-// tries to scale the largest magnitude of a block. Must not know: scales, layouts. Invariants: NaN rounds to
-// some level (encoders are given finite values, but must not break on others).
+// tries to scale the largest magnitude of a block.
+// Must not know: scales, layouts.
+// Invariants: NaN rounds to some level (encoders are given finite values, but must not break on others).
 #pragma once
 
 #include <cmath>

@@ -37,7 +37,10 @@ struct ScaleMoments {
   float xq, qq;  // Σ w x q, Σ w q²
 
   float best_scale() const { return qq > 0.0f ? xq / qq : 0.0f; }
-  float gain() const { return qq > 0.0f ? xq * xq / qq : 0.0f; }  // by how much the best scale lowers Σ w x²
+  double loss(float scale) const {  // Σ w (x − scale · q)² − Σ w x²
+    const double s = scale;
+    return s * (s * qq - 2.0 * static_cast<double>(xq));
+  }
 };
 
 template <class CodeAt>

@@ -1,4 +1,5 @@
 // F16: IEEE 754 binary16, little-endian.
+#include <bit>
 #include <cstring>
 
 #include "base/half.h"
@@ -7,11 +8,23 @@
 namespace brass {
 namespace {
 
+// f16_to_f32 with masks in place of branches, so that a loop over it vectorizes.
+inline float widen(uint16_t bits) {
+  const int32_t rest = bits & 0x7fff;
+  const int32_t subnormal = std::bit_cast<int32_t>(static_cast<float>(rest) * 0x1p-24f);
+  const int32_t normal = (rest << 13) + (112 << 23);
+  const int32_t is_subnormal = -static_cast<int32_t>(rest < 0x400);
+  const int32_t is_special =
+      -static_cast<int32_t>(rest >= 0x7c00);  // infinite or NaN: exponent bits all ones
+  const int32_t magnitude = (subnormal & is_subnormal) | (normal & ~is_subnormal) | (0x7f800000 & is_special);
+  return std::bit_cast<float>(static_cast<uint32_t>(magnitude) | static_cast<uint32_t>(bits & 0x8000) << 16);
+}
+
 void decode(const std::byte* __restrict blocks, float* __restrict out, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     uint16_t bits;
     std::memcpy(&bits, blocks + 2 * i, sizeof bits);
-    out[i] = f16_to_f32(bits);
+    out[i] = widen(bits);
   }
 }
 

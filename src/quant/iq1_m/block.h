@@ -1,5 +1,5 @@
-// IQ1_M: 256 values in 16 groups of 16, each two 11-bit grid indices with a shift of ±⅛ each, and a 3-bit
-// scale: value = (d · (2 · scale + 1)) · (grid ± ⅛). 1.75 bits a value.
+// IQ1_M: 256 values in 16 groups of 16, each two 11-bit grid indices with a shift of ±⅛ each, a 3-bit scale:
+// value = (d · (2 · scale + 1)) · (grid ± ⅛). 1.75 bits a value.
 #pragma once
 
 #include <cstdint>

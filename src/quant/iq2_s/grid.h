@@ -5,8 +5,9 @@
 
 namespace brass {
 
-extern const uint16_t
-    kIq2SGridPacked[1024];  // 2 bits a value, least significant first: index into {8, 25, 43}
-extern const Grid<uint64_t, 1024> kIq2SGrid;  // bytes are magnitudes; signs come from the block
+// 2 bits a value, least significant first: index into {8, 25, 43}.
+extern const uint16_t kIq2SGridPacked[1024];
+// Value j of an entry is byte j: a magnitude; signs come from the block.
+extern const Grid<uint64_t, 1024> kIq2SGrid;
 
 }  // namespace brass

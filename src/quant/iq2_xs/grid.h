@@ -5,8 +5,9 @@
 
 namespace brass {
 
-extern const uint16_t
-    kIq2XsGridPacked[512];  // 2 bits a value, least significant first: index into {8, 25, 43}
-extern const Grid<uint64_t, 512> kIq2XsGrid;  // bytes are magnitudes; signs come from the block
+// 2 bits a value, least significant first: index into {8, 25, 43}.
+extern const uint16_t kIq2XsGridPacked[512];
+// Value j of an entry is byte j: a magnitude; signs come from the block.
+extern const Grid<uint64_t, 512> kIq2XsGrid;
 
 }  // namespace brass

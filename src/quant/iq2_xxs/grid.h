@@ -5,8 +5,9 @@
 
 namespace brass {
 
-extern const uint16_t
-    kIq2XxsGridPacked[256];  // 2 bits a value, least significant first: index into {8, 25, 43}
-extern const Grid<uint64_t, 256> kIq2XxsGrid;  // bytes are magnitudes; signs come from the block
+// 2 bits a value, least significant first: index into {8, 25, 43}.
+extern const uint16_t kIq2XxsGridPacked[256];
+// Value j of an entry is byte j: a magnitude; signs come from the block.
+extern const Grid<uint64_t, 256> kIq2XxsGrid;
 
 }  // namespace brass

@@ -5,8 +5,9 @@
 
 namespace brass {
 
-extern const uint16_t
-    kIq3SGridPacked[512];  // 4 bits a value, least significant first: index into {1, 3, 5, 7, 9, 11, 13, 15}
-extern const Grid<uint32_t, 512> kIq3SGrid;  // bytes are magnitudes; signs come from the block
+// 4 bits a value, least significant first: index into {1, 3, 5, 7, 9, 11, 13, 15}.
+extern const uint16_t kIq3SGridPacked[512];
+// Value j of an entry is byte j: a magnitude; signs come from the block.
+extern const Grid<uint32_t, 512> kIq3SGrid;
 
 }  // namespace brass

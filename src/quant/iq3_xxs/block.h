@@ -1,5 +1,5 @@
-// IQ3_XXS: 256 values in 8 groups of 32, each eight 8-bit grid indices, four 7-bit sign indices and a 4-bit
-// scale: value = (d · (scale + ½) · ½) · ±grid. 3.0625 bits a value.
+// IQ3_XXS: 256 values in 8 groups of 32, each eight 8-bit grid indices, four 7-bit sign indices, 4-bit scale:
+// value = (d · (scale + ½) · ½) · ±grid. 3.0625 bits a value.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,9 @@
 
 namespace brass {
 
-extern const uint16_t kIq3XxsGridPacked[256];  // 4 bits a value, least significant first: index into {4, 12,
-                                               // 20, 28, 36, 44, 52, 62}
-extern const Grid<uint32_t, 256> kIq3XxsGrid;  // bytes are magnitudes; signs come from the block
+// 4 bits a value, least significant first: index into {4, 12, 20, 28, 36, 44, 52, 62}.
+extern const uint16_t kIq3XxsGridPacked[256];
+// Value j of an entry is byte j: a magnitude; signs come from the block.
+extern const Grid<uint32_t, 256> kIq3XxsGrid;
 
 }  // namespace brass

@@ -1,5 +1,5 @@
-// MXFP4 (OCP MX specification 1.0): 32 E2M1 values under one E8M0 scale: value = 2^(e − 127) · e2m1. 4.25
-// bits a value.
+// MXFP4 (OCP MX specification 1.0): 32 E2M1 values under one E8M0 scale: value = 2^(e − 127) · e2m1.
+// 4.25 bits a value.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// NVFP4: 64 E2M1 values in 4 groups of 16, each under an unsigned E4M3 scale: value = ue4m3 · e2m1. 4.5 bits
-// a value. (A tensor of its own, beside the weight, may hold one more f32 factor: that is not the business of
-// a block.)
+// NVFP4: 64 E2M1 values in 4 groups of 16, each under an unsigned E4M3 scale: value = ue4m3 · e2m1.
+// 4.5 bits a value. (A tensor beside the weight may hold one more f32 factor: not the business of a block.)
 #pragma once
 
 #include <cstdint>

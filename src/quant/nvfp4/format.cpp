@@ -63,7 +63,7 @@ struct Codec {
     constexpr float kRms = 5.86f;  // of a random doubled E2M1
     for (uint8_t& scale : block.scales) {
       const float wanted = magnitude / kRms * (0.75f + 0.5f / 255.0f * static_cast<float>(scale));
-      scale = nearest_ue4m3(2.0f * wanted);
+      scale = std::max(nearest_ue4m3(2.0f * wanted), uint8_t{1});  // a scale of 0 would be a block of zeros
     }
   }
 };

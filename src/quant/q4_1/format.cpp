@@ -27,7 +27,7 @@ struct Codec {
     for (int j = 0; j < 16; ++j) block.qs[j] = static_cast<uint8_t>(code[j] | code[16 + j] << 4);
   }
 
-  static bool finite(const Block& block) { return finite_f16(block.d) && finite_f16(block.m); }
+  static bool finite(const Block& block) { return finite_f16(block.d, block.m); }
 
   static void set_scale(Block& block, float magnitude) {
     constexpr float kMean = 7.5f, kDeviation = 4.61f;  // of a random code

@@ -33,7 +33,7 @@ struct Codec {
       block.qs[j] = static_cast<uint8_t>((code[j] & 15) | (code[16 + j] & 15) << 4);
   }
 
-  static bool finite(const Block& block) { return finite_f16(block.d) && finite_f16(block.m); }
+  static bool finite(const Block& block) { return finite_f16(block.d, block.m); }
 
   static void set_scale(Block& block, float magnitude) {
     constexpr float kMean = 15.5f, kDeviation = 9.23f;  // of a random code

@@ -43,7 +43,7 @@ struct Codec {
     }
   }
 
-  static bool finite(const Block& block) { return finite_f16(block.d) && finite_f16(block.dmin); }
+  static bool finite(const Block& block) { return finite_f16(block.d, block.dmin); }
 
   static void set_scale(Block& block, float magnitude) {
     constexpr float kMean = 15.5f;        // of a random code: dmin = mean · d centres the values

@@ -1,5 +1,5 @@
-// Q6_K: 256 values in 16 groups of 16, each with an int8 scale under one f16: value = (d · scale) · (code −
-// 32). 6.5625 bits a value.
+// Q6_K: 256 values in 16 groups of 16, each with an int8 scale under one f16:
+// value = (d · scale) · (code − 32). 6.5625 bits a value.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// TQ2_0: 256 ternary values, one f16 scale: value = d · (code − 1). 2.0625 bits a value. Encoders write codes
-// 0 … 2; a code 3 decodes as 2 d.
+// TQ2_0: 256 ternary values, one f16 scale: value = d · (code − 1). 2.0625 bits a value.
+// Encoders write codes 0 … 2; a code 3 decodes as 2 d.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,8 @@ struct Codec {
   static bool finite(const Block& block) { return finite_f16(block.d); }
 
   static void set_scale(Block& block, float magnitude) {
-    constexpr float kRms = 1.22f;  // of a random code − 1
+    constexpr float kRms = 0.707f;  // of a random code − 1 once a 3 is a 1, as no encoder writes 3
+    for (uint8_t& four : block.qs) four = static_cast<uint8_t>(four & ~((four & 0x55) << 1));
     block.d = random_f16_scale(block.d, magnitude / kRms);
   }
 };
