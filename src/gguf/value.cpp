@@ -12,6 +12,8 @@ constexpr std::array<std::string_view, kMetaTypes> kNames = {
     "u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64"};
 constexpr std::array<uint8_t, kMetaTypes> kSizes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
+constexpr size_t kPrintedBytes = 1000;  // an array's elements end there: nested ones multiply
+
 template <class T>
 T load(std::span<const std::byte> bytes) {
   T value;
@@ -242,12 +244,13 @@ std::string print(const Value& value, size_t max_items) {
   }
   std::string out = "[";
   Cursor cursor(value.bytes);
-  for (uint64_t i = 0; i < value.count && i < max_items; i++) {
+  uint64_t shown = 0;
+  for (; shown < value.count && shown < max_items && out.size() < kPrintedBytes; shown++) {
     const auto item = read_nested(cursor, value.element, 2);
-    if (i != 0) out += ", ";
+    if (shown != 0) out += ", ";
     out += item ? print(*item, max_items) : "?";
   }
-  if (value.count > max_items) out += fmt::format(", … {} values", value.count);
+  if (shown < value.count) out += fmt::format("{}… {} values", shown != 0 ? ", " : "", value.count);
   return out + "]";
 }
 

@@ -113,6 +113,17 @@ TEST(RoundTrip, PrintsEverything) {
   EXPECT_EQ(text("array.empty"), "[]");
 }
 
+TEST(RoundTrip, PrintedFormIsShort) {
+  MetaValue nested = std::vector<std::string>(100, std::string(1000, '\x01'));
+  for (int depth = 1; depth < kMaxArrayDepth; depth++)
+    nested = MetaArray{MetaType::Array, std::vector<MetaValue>(4, nested)};
+  Writer w;
+  w.set("bomb", nested);
+  const Opened o(w);
+  ASSERT_TRUE(o.file) << o.file.error().message;
+  EXPECT_LT(print(*o.file->find_key("bomb"), 100).size(), 6000u);
+}
+
 TEST(RoundTrip, WrongTypesNameFileKeyAndType) {
   const Opened o(all_types());
   ASSERT_TRUE(o.file);
