@@ -81,8 +81,10 @@ Json step_json(const Plan& plan, const Step& step, const StepRow& row) {
 
 Result<> run_explain(const Flags& flags) {
   const Phase phase = TRY(parse_phase(flags.phase));
-  const std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags.model))));
-  Caps caps = TRY(open_device(flags.model))->caps();
+  const std::string path = TRY(find_model(flags.model));
+  const std::unique_ptr<Model> model = TRY(load_model(path));
+  const std::unique_ptr<Device> device = TRY(open_device(flags.model));
+  Caps caps = device->caps();
   for (const std::string& rule : flags.without)
     if (caps.rules.erase(rule) == 0) {
       std::string names;

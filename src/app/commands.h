@@ -1,13 +1,19 @@
-// The commands: one file each (command_NAME.cpp), one row each in main.cpp.
+// The commands: one row each in main.cpp.
 #pragma once
 
 #include "app/arguments.h"
 
 namespace brass::app {
 
-Body declare_eval(Arguments& arguments);
-Body declare_tokenize(Arguments& arguments);
-Body declare_explain(Arguments& arguments);
-Body declare_rounds(Arguments& arguments);
+Body declare_run(Arguments& arguments);     // command_run.cpp
+Body declare_import(Arguments& arguments);  // command_store.cpp, the next two as well
+Body declare_list(Arguments& arguments);
+Body declare_rm(Arguments& arguments);
+Body declare_show(Arguments& arguments);      // command_show.cpp
+Body declare_eval(Arguments& arguments);      // command_eval.cpp
+Body declare_tokenize(Arguments& arguments);  // command_tokenize.cpp
+Body declare_render(Arguments& arguments);    // command_render.cpp
+Body declare_explain(Arguments& arguments);   // command_explain.cpp
+Body declare_rounds(Arguments& arguments);    // command_rounds.cpp
 
 }  // namespace brass::app

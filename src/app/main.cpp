@@ -6,13 +6,20 @@ namespace {
 using namespace brass::app;
 
 constexpr Command kCommands[] = {
-    {"eval", "logits and likelihoods of a text", "brass eval model.gguf --text-file story.txt --json",
-     declare_eval},
-    {"tokenize", "text to token ids and back", "brass tokenize model.gguf \"Hello, world\" --json",
+    {"run", "answer a prompt, or talk", "brass run smollm2 \"What is the capital of France?\"", declare_run},
+    {"import", "put a model file into the store",
+     "brass import SmolLM2-135M-Instruct.Q4_1.gguf --name smollm2", declare_import},
+    {"list", "the models in the store", "brass list --json", declare_list},
+    {"show", "what is in a model file", "brass show smollm2 --tensors", declare_show},
+    {"rm", "remove a model from the store", "brass rm smollm2", declare_rm},
+    {"tokenize", "text to token ids and back", "brass tokenize smollm2 \"Hello, world\" --json",
      declare_tokenize},
+    {"render", "a chat template's prompt text", "brass render smollm2 --messages chat.json", declare_render},
+    {"eval", "logits and likelihoods of a text", "brass eval smollm2 --text-file story.txt --json",
+     declare_eval},
     {"explain", "the plan that is executed, with its bytes and flops",
-     "brass explain model.gguf --phase prefill:512", declare_explain},
-    {"rounds", "measure on request, for comparisons", "echo \"pp 512\" | brass rounds model.gguf",
+     "brass explain smollm2 --phase prefill:512", declare_explain},
+    {"rounds", "measure on request, for comparisons", "echo \"pp 512 tg 64\" | brass rounds smollm2",
      declare_rounds},
 };
 

@@ -1,5 +1,6 @@
 #include "app/session.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -68,15 +69,18 @@ Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptio
   options.v_type = v;
   options.context = flags.context;
   std::unique_ptr<Device> device = TRY(open_device(flags));
-  std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags))));
+  const std::string path = TRY(find_model(flags));
+  std::unique_ptr<Model> model = TRY(load_model(path));
   ProgressBar bar("Loading");
   return Engine::create(std::move(model), std::move(device), options,
                         [&](uint64_t done, uint64_t total) { bar.update(done, total); });
 }
 
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const Model& model) {
-  if (model.vocab.tokens.empty()) return nullptr;
-  return within(model.file->path(), Tokenizer::create(model.vocab));
+  if (model.vocab.tokens.empty()) return std::unique_ptr<Tokenizer>();
+  Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::create(model.vocab);
+  if (!tokenizer) return std::unexpected(std::move(tokenizer.error()).within(model.file->path()));
+  return tokenizer;
 }
 
 Result<std::unique_ptr<Tokenizer>> need_tokenizer(const Model& model, std::string_view what) {
@@ -85,6 +89,19 @@ Result<std::unique_ptr<Tokenizer>> need_tokenizer(const Model& model, std::strin
     return fail_hint("give token ids with --ids", "{}: the file has no vocabulary, which {} needs",
                      model.file->path(), what);
   return tokenizer;
+}
+
+ChatOptions chat_options(const VocabSpec& vocab) {
+  const auto text = [&](int32_t id) {
+    return id < 0 || static_cast<size_t>(id) >= vocab.tokens.size() ? ""
+                                                                    : vocab.tokens[static_cast<size_t>(id)];
+  };
+  ChatOptions options;
+  options.bos_token = text(vocab.bos);
+  options.eos_token = text(vocab.eos);
+  const char* epoch = std::getenv("SOURCE_DATE_EPOCH");  // reproducible-builds.org's convention
+  if (epoch != nullptr && *epoch != 0) options.clock = std::strtoll(epoch, nullptr, 10);
+  return options;
 }
 
 Result<std::string> read_text_file(const std::string& path) {

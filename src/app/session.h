@@ -6,6 +6,7 @@
 
 #include "app/arguments.h"
 #include "runtime/engine.h"
+#include "text/chat.h"
 #include "text/tokenizer.h"
 
 namespace brass::app {
@@ -34,6 +35,10 @@ Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptio
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const Model& model);
 // The same, and an error where there is none: `what` needs one.
 Result<std::unique_ptr<Tokenizer>> need_tokenizer(const Model& model, std::string_view what);
+
+// What templates are told: the texts of the special tokens, and the clock (SOURCE_DATE_EPOCH, where it is
+// set).
+ChatOptions chat_options(const VocabSpec& vocab);
 
 Result<std::string> read_text_file(const std::string& path);  // "-": standard input
 

@@ -14,8 +14,8 @@ using tokens::WordEncoder;
 
 constexpr std::string_view kModels = "gpt2, llama, gemma4";
 
-// Merges as ids. Their pieces are spelled as in the file, so they are looked up among its tokens: a normal
-// one before one of another kind.
+// Merges as ids, best first. Their pieces are spelled as in the file, so they are looked up among its tokens:
+// a normal one before one of another kind.
 Result<std::vector<WordEncoder::Rule>> read_merges(const VocabSpec& spec, const Vocab& vocab) {
   PieceTable by_text(2 * spec.tokens.size());
   for (const bool normal : {true, false}) {
@@ -45,7 +45,8 @@ Result<std::vector<WordEncoder::Rule>> read_merges(const VocabSpec& spec, const 
           "tokenizer.ggml.merges: entry {} ('{}') needs the token '{}', which the vocabulary does not have",
           i, merge.substr(0, 80), missing.substr(0, 80));
     }
-    rules.push_back(rule);
+    // Text must never become a control piece, so what would make one never merges.
+    if (!vocab.is_hidden(rule.merged)) rules.push_back(rule);
   }
   return rules;
 }

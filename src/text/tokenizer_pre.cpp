@@ -55,8 +55,20 @@ struct PreTokenizer::Pattern {
 };
 
 struct PreTokenizer::Scratch::State {
+  // The patterns are ours and take linear time: no limits, which long texts would meet.
+  State() {
+    pcre2_set_match_limit(limits.get(), UINT32_MAX);
+    pcre2_set_depth_limit(limits.get(), UINT32_MAX);
+    pcre2_set_heap_limit(limits.get(), UINT32_MAX);
+  }
+
+  // Appends the ends of the matches and of what lies between them; `piece` starts at `base`.
+  void cut(const pcre2_code* code, std::string_view piece, size_t base, std::vector<size_t>& out) const;
+
   std::unique_ptr<pcre2_match_data, void (*)(pcre2_match_data*)> match{pcre2_match_data_create(1, nullptr),
                                                                        pcre2_match_data_free};
+  std::unique_ptr<pcre2_match_context, void (*)(pcre2_match_context*)> limits{
+      pcre2_match_context_create(nullptr), pcre2_match_context_free};
   std::vector<size_t> ends[2];  // of the pieces before and after a pattern
 };
 
@@ -95,29 +107,36 @@ Result<std::unique_ptr<PreTokenizer>> PreTokenizer::create(std::string_view name
 
 namespace {
 
-// Appends the ends of the matches and of what lies between them; `piece` starts at `base`.
-void cut(const pcre2_code* code, pcre2_match_data* match, std::string_view piece, size_t base,
-         std::vector<size_t>& ends) {
+// One match at or after `from`; false if there is none.
+bool find(const pcre2_code* code, std::string_view piece, size_t from, pcre2_match_data* match,
+          pcre2_match_context* limits) {
   const auto subject = reinterpret_cast<PCRE2_SPTR>(piece.data());
-  const size_t* span = pcre2_get_ovector_pointer(match);
-  size_t done = 0;
-  while (done < piece.size()) {
-    const int count =
-        pcre2_match(code, subject, piece.size(), done, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, match, nullptr);
-    if (count == PCRE2_ERROR_NOMATCH) break;
-    ENSURE(count > 0, "pre-tokenizer: PCRE2 error {} on a text of {} bytes", count, piece.size());
-    if (span[0] > done) ends.push_back(base + span[0]);
-    ends.push_back(base + span[1]);
-    done = span[1];
+  constexpr uint32_t kOptions = PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY;
+  int count = pcre2_match(code, subject, piece.size(), from, kOptions, match, limits);
+  if (count == PCRE2_ERROR_JIT_STACKLIMIT) {  // the interpreter keeps its state on the heap
+    count = pcre2_match(code, subject, piece.size(), from, kOptions | PCRE2_NO_JIT, match, limits);
   }
-  if (done < piece.size()) ends.push_back(base + piece.size());
+  ENSURE(count > 0 || count == PCRE2_ERROR_NOMATCH, "pre-tokenizer: PCRE2 error {}, {} bytes", count,
+         piece.size());
+  return count > 0;
 }
 
 }  // namespace
 
+void PreTokenizer::Scratch::State::cut(const pcre2_code* code, std::string_view piece, size_t base,
+                                       std::vector<size_t>& out) const {
+  const size_t* span = pcre2_get_ovector_pointer(match.get());
+  size_t done = 0;
+  while (done < piece.size() && find(code, piece, done, match.get(), limits.get())) {
+    if (span[0] > done) out.push_back(base + span[0]);
+    out.push_back(base + span[1]);
+    done = span[1];
+  }
+  if (done < piece.size()) out.push_back(base + piece.size());
+}
+
 void PreTokenizer::split(std::string_view text, std::vector<size_t>& ends, Scratch& scratch) const {
   if (text.empty()) return;
-  pcre2_match_data* match = scratch.state_->match.get();
   std::vector<size_t>* pieces = &scratch.state_->ends[0];
   std::vector<size_t>* cuts = &scratch.state_->ends[1];
   pieces->assign(1, text.size());
@@ -127,7 +146,7 @@ void PreTokenizer::split(std::string_view text, std::vector<size_t>& ends, Scrat
     if (!last) cuts->clear();
     size_t begin = 0;
     for (const size_t end : *pieces) {
-      cut(pattern.code.get(), match, text.substr(begin, end - begin), begin, out);
+      scratch.state_->cut(pattern.code.get(), text.substr(begin, end - begin), begin, out);
       begin = end;
     }
     std::swap(pieces, cuts);

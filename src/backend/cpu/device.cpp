@@ -97,7 +97,7 @@ class CpuDevice : public Device {
   CpuDevice(const CpuOptions& options, const Kernels* kernels, Caps caps)
       : options_(options), caps_(std::move(caps)) {
     state_.kernels = kernels;
-    state_.pool = std::make_unique<ThreadPool>(caps_.threads);
+    state_.pool = std::make_unique<ThreadPool>(caps_.threads, usable_cpus());
     scratch_.resize(caps_.threads);
     scratch_at_.resize(caps_.threads);
   }

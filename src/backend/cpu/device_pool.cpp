@@ -7,10 +7,12 @@
 
 namespace brass::cpu {
 namespace {
-constexpr uint32_t kSpins = 20'000;  // about half a millisecond: longer than what stands between two tokens
+constexpr uint32_t kSpins =
+    4'000;  // a few tenths of a millisecond: longer than what stands between two steps
 }
 
-ThreadPool::ThreadPool(uint32_t threads) : threads_(threads), flags_(new Flag[threads]) {
+ThreadPool::ThreadPool(uint32_t threads, uint32_t cores)
+    : threads_(threads), spins_(threads <= cores ? kSpins : 20), flags_(new Flag[threads]) {
   for (uint32_t i = 1; i < threads_; i++) workers_.emplace_back([this, i] { work(i); });
 }
 
@@ -21,10 +23,10 @@ ThreadPool::~ThreadPool() {
   for (std::thread& t : workers_) t.join();
 }
 
-void ThreadPool::relax(uint32_t tries) {
-  if (tries < kSpins) {
+void ThreadPool::relax(uint32_t tries) const {
+  if (tries < spins_) {
     _mm_pause();
-  } else if (tries < 2 * kSpins) {
+  } else if (tries < 4 * kSpins) {
     sched_yield();  // another thread may need this core to get here
   } else {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -46,7 +48,7 @@ void ThreadPool::work(uint32_t thread) {
   while (true) {
     uint32_t tries = 0;
     while (epoch_.load(std::memory_order_acquire) == seen) {
-      if (tries++ < kSpins)
+      if (tries++ < spins_)
         _mm_pause();
       else
         epoch_.wait(seen);

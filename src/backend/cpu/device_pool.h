@@ -17,7 +17,8 @@ namespace brass::cpu {
 
 class ThreadPool {
  public:
-  explicit ThreadPool(uint32_t threads);
+  // `cores`: that this process may use; with more threads than cores, waiting gives way at once.
+  ThreadPool(uint32_t threads, uint32_t cores);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -48,11 +49,12 @@ class ThreadPool {
     std::atomic<uint32_t> value{0};
   };
 
-  static void relax(uint32_t tries);
+  void relax(uint32_t tries) const;
   void start(Call call, void* data);
   void work(uint32_t thread);
 
   const uint32_t threads_;
+  const uint32_t spins_;  // before a waiting thread gives its core away
   std::unique_ptr<Flag[]> flags_;
   alignas(128) std::atomic<uint32_t> epoch_{0};
   alignas(128) std::atomic<uint32_t> running_{0};

@@ -1,0 +1,83 @@
+#include "app/chat_session.h"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "app/session.h"
+#include "report/format.h"
+
+namespace brass::app {
+
+using Json = nlohmann::ordered_json;
+
+struct ChatSession::Messages {
+  Json list = Json::array();
+};
+
+ChatSession::ChatSession(const RunFlags& flags) : flags_(flags), messages_(std::make_unique<Messages>()) {}
+ChatSession::~ChatSession() = default;
+
+Result<std::unique_ptr<ChatSession>> ChatSession::open(const RunFlags& flags) {
+  std::unique_ptr<ChatSession> session(new ChatSession(flags));
+  session->engine_ = TRY(open_engine(flags.model, {}));
+  const Model& model = session->engine_->model();
+  session->tokenizer_ = TRY(open_tokenizer(model));
+  if (session->tokenizer_ == nullptr && flags.ids.empty())
+    return fail_hint("give token ids with --ids", "{}: the file has no vocabulary, so it cannot read text",
+                     model.file->path());
+  if (!flags.raw && flags.ids.empty()) {
+    if (model.vocab.chat_template.empty())
+      return fail_hint("--raw continues the prompt as it is", "{}: the file has no chat template",
+                       model.file->path());
+    session->template_ = TRY(within(model.file->path(), ChatTemplate::load(model.vocab.chat_template)));
+  }
+  session->sequence_ = TRY(session->engine_->create_sequence());
+  session->clear();
+  return session;
+}
+
+void ChatSession::clear() {
+  messages_->list = Json::array();
+  if (!flags_.system.empty()) messages_->list.push_back({{"role", "system"}, {"content", flags_.system}});
+}
+
+Result<std::vector<int32_t>> ChatSession::prompt_ids(const std::string& prompt) {
+  if (!flags_.ids.empty()) return parse_ids(flags_.ids, "flag --ids");
+  if (flags_.raw) return tokenizer_->encode(prompt);
+  Json messages = messages_->list;
+  messages.push_back({{"role", "user"}, {"content", prompt}});
+  std::vector<std::string> warnings;
+  ChatOptions options = chat_options(engine_->model().vocab);
+  options.warnings = &warnings;
+  const jinja::Rendered rendered = TRY(template_->render(messages, nullptr, options));
+  for (const std::string& warning : warnings)
+    if (warned_.insert(warning).second) fmt::print(stderr, "brass: warning: {}\n", warning);
+  std::vector<Segment> segments;
+  for (const auto& s : rendered.segments)
+    segments.push_back({std::string_view(rendered.text).substr(s.begin, s.end - s.begin), s.trusted});
+  // The template writes its own beginning-of-text token, if it wants one.
+  return tokenizer_->encode_segments(segments, {.add_bos = false, .add_eos = false});
+}
+
+Result<const Generation*> ChatSession::answer(const std::string& prompt,
+                                              const std::function<bool(std::string_view)>& show) {
+  std::vector<int32_t> ids = TRY(prompt_ids(prompt));
+  GenerationOptions options =
+      TRY(generation_options(flags_, tokenizer_.get(), engine_->model().info.vocabulary));
+  generation_ =
+      TRY(Generation::start(*engine_, sequence_, tokenizer_.get(), std::move(ids), std::move(options)));
+  TRY_VOID(run_alone(*engine_, *generation_, show));
+  messages_->list.push_back({{"role", "user"}, {"content", prompt}});
+  messages_->list.push_back({{"role", "assistant"}, {"content", generation_->text()}});
+  return generation_.get();
+}
+
+std::string describe_timings(const Generation& generation) {
+  const Timings t = generation.timings();
+  return fmt::format("prompt {} tokens ({} cached), {} · reply {} tokens, {} · first text after {} · {}",
+                     t.prompt_tokens, t.cached_tokens, report::format_tps(t.prefill_tps()), t.decode_tokens,
+                     report::format_tps(t.decode_tps()), report::format_seconds(t.ttft_s),
+                     finish_name(generation.finish()));
+}
+
+}  // namespace brass::app

@@ -1,0 +1,79 @@
+// brass run: one answer, or a conversation.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "app/chat_session.h"
+#include "app/commands.h"
+#include "app/run_flags.h"
+#include "app/terminal.h"
+
+namespace brass::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json timings_json(const Timings& t) {
+  return {{"prompt_tokens", t.prompt_tokens}, {"cached_tokens", t.cached_tokens},
+          {"prefill_s", t.prefill_s},         {"ttft_s", t.ttft_s},
+          {"decode_tokens", t.decode_tokens}, {"decode_s", t.decode_s},
+          {"prefill_tps", t.prefill_tps()},   {"decode_tps", t.decode_tps()}};
+}
+
+void print_json(const Generation& g) {
+  const Json out{{"text", g.text()},
+                 {"ids", g.ids()},
+                 {"prompt_ids", g.prompt()},
+                 {"finish", finish_name(g.finish())},
+                 {"timings", timings_json(g.timings())}};
+  fmt::print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Result<> answer_once(ChatSession& session, const RunFlags& flags, const std::string& prompt) {
+  const auto show = [&](std::string_view text) {
+    if (!flags.json) {
+      std::cout << text;
+      std::cout.flush();
+    }
+    return !interrupted();
+  };
+  const Generation& g = *TRY(session.answer(prompt, show));
+  if (flags.json) {
+    print_json(g);
+    return {};
+  }
+  if (!g.text().ends_with('\n')) std::cout << '\n';
+  std::cout.flush();
+  if (stderr_is_terminal() || flags.stats) fmt::print(stderr, "{}\n", describe_timings(g));
+  return {};
+}
+
+// The prompt: the operand, standard input for '-' or a pipe, or nothing (a conversation).
+Result<std::optional<std::string>> find_prompt(const RunFlags& flags) {
+  if (flags.prompt && *flags.prompt != "-") return flags.prompt;
+  if (!flags.ids.empty()) return std::optional<std::string>("");
+  if (!flags.prompt && stdin_is_terminal()) return std::optional<std::string>();
+  std::string text = TRY(read_text_file("-"));
+  if (!flags.raw && text.ends_with('\n')) text.pop_back();  // echo's own
+  return std::optional<std::string>(std::move(text));
+}
+
+Result<> run_run(const RunFlags& flags) {
+  TRY_VOID(check_run_flags(flags));
+  const std::optional<std::string> prompt = TRY(find_prompt(flags));
+  if (!prompt && (flags.json || flags.raw))
+    return wrong_use("give a PROMPT: a conversation on the terminal is neither --json nor --raw");
+  const std::unique_ptr<ChatSession> session = TRY(ChatSession::open(flags));
+  catch_interrupts();
+  if (prompt) return answer_once(*session, flags, *prompt);
+  return talk(*session, flags);
+}
+
+}  // namespace
+
+Body declare_run(Arguments& arguments) {
+  auto flags = std::make_shared<RunFlags>();
+  declare_run_flags(arguments, *flags);
+  return [flags] { return run_run(*flags); };
+}
+
+}  // namespace brass::app

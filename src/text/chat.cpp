@@ -1,0 +1,93 @@
+#include "text/chat.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "text/chat_marks.h"
+#include "text/chat_normalize.h"
+
+namespace brass {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+// One way to write the conversation down, and what trying it with marks in place of its texts has shown.
+struct Attempt {
+  ordered_json messages, tools;
+  std::vector<std::string> notes;
+  std::vector<Mark> lost;
+  bool renders = false;
+};
+
+Result<Attempt> attempt(const jinja::Template& source, const ChatTraits& traits, const ordered_json& messages,
+                        const ordered_json& tools, const ChatOptions& options, Repair repair) {
+  Attempt out;
+  out.messages = TRY(normalize(messages, traits, repair, out.notes));
+  out.tools = normalize_tools(tools, repair);
+  ordered_json marked = out.messages;
+  const std::vector<Mark> marks = put_marks(marked);
+  const auto rendered = render_messages(source, marked, out.tools, options);
+  out.renders = rendered.has_value();
+  if (rendered) out.lost = missing_marks(marks, rendered->text);
+  return out;
+}
+
+// The least repair with which everything comes out; else the one that loses least.
+Result<Attempt> best_attempt(const jinja::Template& source, const ChatTraits& traits,
+                             const ordered_json& messages, const ordered_json& tools,
+                             const ChatOptions& options) {
+  Attempt best;
+  for (const Repair repair :
+       {Repair::none, Repair::complete_tools, Repair::merge_all, Repair::calls_as_text, Repair::users_only}) {
+    Attempt now = TRY(attempt(source, traits, messages, tools, options, repair));
+    const bool complete = now.renders && now.lost.empty();
+    const bool better = now.renders && (!best.renders || now.lost.size() < best.lost.size());
+    if (repair == Repair::none || better) best = std::move(now);
+    if (complete) break;
+  }
+  return best;
+}
+
+void warn(const Attempt& used, const ChatTraits& traits, std::vector<std::string>& warnings) {
+  warnings.insert(warnings.end(), used.notes.begin(), used.notes.end());
+  for (const Mark& mark : used.lost) {
+    const ordered_json& role = used.messages[mark.message]["role"];
+    warnings.push_back(fmt::format("the template does not show the {} of message {} ({})", mark.part,
+                                   mark.message, role.get<std::string>()));
+  }
+  if (used.tools.is_array() && !used.tools.empty() && !traits.tools) {
+    warnings.push_back("the template does not show tools: the model will not know of them");
+  }
+}
+
+Result<jinja::Rendered> render_with(const jinja::Template& source, const ChatTraits& traits,
+                                    const ordered_json& messages, const ordered_json& tools,
+                                    const ChatOptions& options) {
+  const Attempt used = TRY(best_attempt(source, traits, messages, tools, options));
+  if (options.warnings != nullptr) warn(used, traits, *options.warnings);
+  return render_messages(source, used.messages, used.tools, options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ChatTemplate>> ChatTemplate::load(std::string_view source) {
+  auto parsed = TRY(jinja::Template::parse(source));
+  auto out = std::unique_ptr<ChatTemplate>(new ChatTemplate(std::move(parsed)));
+  out->traits_ = probe(*out->template_);
+  return out;
+}
+
+Result<jinja::Rendered> ChatTemplate::render(const ordered_json& messages, const ordered_json& tools,
+                                             const ChatOptions& options) const {
+  if (!options.normalize) return render_messages(*template_, messages, tools, options);
+  return render_with(*template_, traits_, messages, tools, options);
+}
+
+Result<jinja::Rendered> render_chat(const jinja::Template& source, const ordered_json& messages,
+                                    const ordered_json& tools, const ChatOptions& options) {
+  if (!options.normalize) return render_messages(source, messages, tools, options);
+  return render_with(source, probe(source), messages, tools, options);
+}
+
+}  // namespace brass

@@ -1,0 +1,105 @@
+// Runs a syntax tree.
+//
+// Owns: Interpreter: statements, expressions, scopes, macros, loops, the output with its provenance.
+// Must not know: individual filters and tests, JSON, messages.
+// Invariants: one interpreter per render, on one thread; the tree and the context are only read. The first
+// error ends the render and carries the place of the innermost expression that failed.
+#pragma once
+
+#include "text/jinja_ast.h"
+#include "text/jinja_runtime.h"
+
+namespace brass::jinja {
+
+// The variables of one run of a function: the template, a macro, a recursive loop, a loop's filter.
+class Activation final : public Container {
+ public:
+  Activation(Heap* heap, size_t slots, Ref<Activation> outer)
+      : Container(heap), slots_(slots), outer_(std::move(outer)) {
+    recharge(slots * sizeof(Value));
+  }
+  ~Activation() override { clear(); }
+  std::string_view type_name() const override { return "activation"; }
+  void clear() override;
+  Value& operator[](size_t i) { return slots_[i]; }
+  Activation* outer() const { return outer_.get(); }
+
+ private:
+  std::vector<Value> slots_;
+  Ref<Activation> outer_;
+};
+
+class Interpreter final : public Runtime {
+ public:
+  Interpreter(Heap& heap, const RenderOptions& options, const Tree& tree, const Value& context);
+  Result<Text> run();
+
+  // For the objects that call back.
+  Result<Value> call_macro(const MacroStmt& macro, const Ref<Activation>& closure, Args args);
+  Result<Value> recurse(const ForStmt& loop, const Ref<Activation>& closure, const Value& items, int depth);
+
+ private:
+  enum class Flow : uint8_t { normal, broken, continued };
+
+  // Statements.
+  Result<Flow> exec(const Body& body);
+  Result<Flow> exec(const Stmt& stmt);
+  Result<> output(const OutputStmt& stmt);
+  Result<> set(const SetStmt& stmt);
+  Result<Flow> set_block(const SetBlockStmt& stmt);
+  Result<Flow> if_block(const IfStmt& stmt);
+  Result<Flow> for_loop(const ForStmt& stmt);
+  Result<Flow> run_loop(const ForStmt& stmt, const Value& items, int depth);
+  Result<Value> filtered(const ForStmt& stmt, const Value& items);
+  Result<> call_block(const MacroStmt& stmt);
+  Result<Flow> filter_block(const FilterBlockStmt& stmt);
+  Result<Flow> with(const WithStmt& stmt);
+  Result<> block(const BlockStmt& stmt);
+  // Runs a body with its output caught in `text`.
+  Result<Flow> capture(const Body& body, Text& text);
+  Result<> write(const Value& value);
+  Result<> write_text(const Value& value);  // of a call or filter block: only text will do
+  Result<> check_output();
+
+  // Variables.
+  void enter(const Scope& scope);
+  void leave(const Scope& scope);
+  Value& slot(Slot at);
+  Value resolve(const Value& name) const;
+  Result<> assign(const Expr& target, Value value, bool exported);
+  Result<> unpack(const Expr& target, const Value& value, bool exported);
+  Result<> check_namespaces(const Expr& target);
+  Value make_macro(const MacroStmt& stmt);
+  Result<> bind_macro(const MacroStmt& macro, Args& args);
+
+  // Expressions.
+  Result<Value> eval(const Expr& expr);
+  Result<Value> eval_here(const Expr& expr);
+  Result<std::vector<Value>> eval_all(const std::vector<ExprPtr>& exprs);
+  Result<Value> dict(const Expr& expr);
+  Result<Value> item(const Expr& expr);
+  Result<Value> conditional(const Expr& expr);
+  Result<Value> comparison(const Expr& expr);
+  Result<Value> call_expr(const Expr& expr, const Value* caller);
+  Result<Value> filter_or_test(const Expr& expr);
+  Result<> arguments(const Expr& expr, Args& args);
+  // Gives an error that has no place yet this one.
+  template <class T>
+  Result<T> located(Position at, Result<T> result) {
+    if (result || located_) [[likely]]
+      return result;
+    located_ = true;
+    return within(fmt::format("template line {}, column {}", at.line, at.column), std::move(result));
+  }
+
+  const Tree& tree_;
+  Value context_;
+  Value exported_;  // dict: what the top level assigned, for blocks
+  Ref<Activation> now_;
+  Text* out_ = nullptr;
+  const Value* filter_input_ = nullptr;  // what a filter block's innermost filter gets
+  int depth_ = 0;
+  bool located_ = false;
+};
+
+}  // namespace brass::jinja
