@@ -200,8 +200,8 @@ LineEditor::~LineEditor() = default;
 Result<std::unique_ptr<LineEditor>> LineEditor::open(const std::string& history) {
   std::unique_ptr<LineEditor> editor(new LineEditor());
   editor->impl_->history_file = history;
-  TRY(editor->impl_->start());
-  TRY(editor->impl_->load_history());
+  TRY_VOID(editor->impl_->start());
+  TRY_VOID(editor->impl_->load_history());
   catch_interrupts();
   return editor;
 }

@@ -78,7 +78,7 @@ void Sampler::reset() {
 }
 
 Result<int32_t> Sampler::sample(std::span<const float> logits) {
-  TRY(prepare(logits));
+  TRY_VOID(prepare(logits));
   if (greedy_) return best();
   if (narrow(toss_xtc(rng_))) {
     heat_candidates();
@@ -89,7 +89,7 @@ Result<int32_t> Sampler::sample(std::span<const float> logits) {
 }
 
 Result<std::vector<TokenProbability>> Sampler::distribution(std::span<const float> logits) {
-  TRY(prepare(logits));
+  TRY_VOID(prepare(logits));
   if (greedy_) return std::vector<TokenProbability>{{best(), 1.0f}};
   Rng next = rng_;
   auto& list = candidates_.list();

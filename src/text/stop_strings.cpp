@@ -9,14 +9,12 @@ namespace brass {
 
 Result<> validate_stops(const std::vector<std::string>& stops) {
   if (stops.size() > kMaxStops)
-    return fail_hint("give fewer", "stop: {} stop strings, at most {} are searched for", stops.size(),
-                     kMaxStops);
+    return wrong_use("stop: {} stop strings, at most {} are searched for", stops.size(), kMaxStops);
   for (size_t i = 0; i < stops.size(); ++i) {
-    if (stops[i].empty())
-      return fail_hint("leave it out", "stop: stop string {} is empty and would stop at once", i);
+    if (stops[i].empty()) return wrong_use("stop: stop string {} is empty and would stop at once", i);
     if (stops[i].size() > kMaxStopBytes)
-      return fail_hint("give a shorter one", "stop: stop string {} has {} bytes, at most {} are searched for",
-                       i, stops[i].size(), kMaxStopBytes);
+      return wrong_use("stop: stop string {} has {} bytes, at most {} are searched for", i, stops[i].size(),
+                       kMaxStopBytes);
   }
   return {};
 }

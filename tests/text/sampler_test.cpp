@@ -81,6 +81,7 @@ TEST(SamplingParams, EveryFieldIsCheckedAndNamed) {
     const auto valid = validate(params, 100);
     ASSERT_FALSE(valid) << field;
     EXPECT_EQ(valid.error().message.rfind(field, 0), 0u) << valid.error().message;
+    EXPECT_TRUE(valid.error().wrong_use);
   }
   EXPECT_FALSE(validate(SamplingParams{}, 0));
 }

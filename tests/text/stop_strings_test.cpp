@@ -129,6 +129,7 @@ TEST(StopFilter, ValidationRefusesWhatCanNotBeServed) {
   EXPECT_FALSE(validate_stops({std::string(kMaxStopBytes + 1, 'x')}));
   const auto many = validate_stops(std::vector<std::string>(1000000, "x"));
   ASSERT_FALSE(many);
+  EXPECT_TRUE(many.error().wrong_use);
   EXPECT_EQ(many.error().message.rfind("stop:", 0), 0u);
 }
 
