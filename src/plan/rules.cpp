@@ -1,6 +1,7 @@
 #include "plan/rules.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -56,12 +57,13 @@ size_t maker(const Plan& plan, ValueId v) {
   ENSURE(false, "value {} is never made", v);
 }
 
-// The value that v is a quantized form of, or v itself.
-ValueId unquantized(const Plan& plan, ValueId v) {
-  if (!plan.value(v).quantized) return v;
+// For every value the one that it is a quantized form of, or itself.
+std::vector<ValueId> origins(const Plan& plan) {
+  std::vector<ValueId> origin(plan.values.size());
+  std::iota(origin.begin(), origin.end(), 0);
   for (const Op& op : plan.ops)
-    if (op.kind == OpKind::kQuantAct && op.out[0] == v) return op.in[0];
-  ENSURE(false, "quantized value {} has no source", v);
+    if (op.kind == OpKind::kQuantAct) origin[static_cast<size_t>(op.out[0])] = op.in[0];
+  return origin;
 }
 
 size_t reader_count(const Plan& plan, ValueId v) {
@@ -72,6 +74,7 @@ size_t reader_count(const Plan& plan, ValueId v) {
 
 // gate, up, activation · product. Both products read the same value.
 void glu(Plan& plan) {
+  const std::vector<ValueId> origin = origins(plan);
   for (size_t a = 0; a < plan.steps.size(); a++) {
     if (!is_single(plan, plan.steps[a], OpKind::kActMul)) continue;
     const Op& act = first_op(plan, plan.steps[a]);
@@ -83,7 +86,8 @@ void glu(Plan& plan) {
       continue;
     const ValueId x = first_op(plan, plan.steps[gate]).in[0];
     const ValueId y = first_op(plan, plan.steps[up]).in[0];
-    if (unquantized(plan, x) != unquantized(plan, y) || !can_move_up(plan, gate, up)) continue;
+    if (origin[static_cast<size_t>(x)] != origin[static_cast<size_t>(y)] || !can_move_up(plan, gate, up))
+      continue;
     merge(plan, gate, up, "glu");
     ENSURE(can_move_up(plan, gate, a - 1), "an activation depends on its two products only");
     merge(plan, gate, a - 1, "glu");
@@ -109,13 +113,14 @@ void attention_quant(Plan& plan) { quantize_behind(plan, "attention", "attention
 
 // Products of the same value as one step (formats may differ).
 void same_input(Plan& plan) {
+  const std::vector<ValueId> origin = origins(plan);
+  const auto input = [&](const Step& s) { return origin[static_cast<size_t>(first_op(plan, s).in[0])]; };
   const auto is_open = [&](const Step& s) { return s.rule == "linear" || s.rule == "same_input"; };
   for (size_t i = 0; i < plan.steps.size(); i++) {
     if (!is_open(plan.steps[i])) continue;
-    const ValueId x = unquantized(plan, first_op(plan, plan.steps[i]).in[0]);
+    const ValueId x = input(plan.steps[i]);
     for (size_t j = i + 1; j < plan.steps.size();) {
-      const bool joins = is_single(plan, plan.steps[j], OpKind::kLinear) &&
-                         unquantized(plan, first_op(plan, plan.steps[j]).in[0]) == x &&
+      const bool joins = is_single(plan, plan.steps[j], OpKind::kLinear) && input(plan.steps[j]) == x &&
                          can_move_up(plan, i, j);
       if (joins)
         merge(plan, i, j, "same_input");
