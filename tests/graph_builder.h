@@ -130,6 +130,19 @@ inline TinyModel gemma_like() {
           .softcap = 30,
           .act = ActKind::kGeluTanh};
 }
+inline TinyModel small_model() {  // for tests that run it thousands of times
+  return {.d = 64,
+          .q_heads = 2,
+          .kv_heads = 1,
+          .head_dim = 32,
+          .ffn = 96,
+          .vocab = 50,
+          .attention = Type::Q8_0,
+          .value = Type::Q4_1,
+          .down = Type::Q5_0,
+          .head = Type::Q8_0,
+          .head_norm = true};
+}
 inline TinyModel ragged_model() {  // no size a multiple of a tile
   return {.d = 96,
           .q_heads = 3,

@@ -43,11 +43,13 @@ bool can_move_up(const Plan& plan, size_t i, size_t j) {
   return true;
 }
 
+// Step j becomes part of step i and stays behind without operations; compacted() takes such away after the
+// rule.
 void merge(Plan& plan, size_t i, size_t j, std::string_view rule) {
-  Step& into = plan.steps[i];
-  into.ops.insert(into.ops.end(), plan.steps[j].ops.begin(), plan.steps[j].ops.end());
+  Step &into = plan.steps[i], &from = plan.steps[j];
+  into.ops.insert(into.ops.end(), from.ops.begin(), from.ops.end());
   into.rule = rule;
-  plan.steps.erase(plan.steps.begin() + static_cast<ptrdiff_t>(j));
+  from = Step{};
 }
 
 // The step that makes v, or npos for a value of another plan.
@@ -66,14 +68,18 @@ std::vector<ValueId> origins(const Plan& plan) {
   return origin;
 }
 
-size_t reader_count(const Plan& plan, ValueId v) {
-  size_t n = v == plan.source->logits ? 1 : 0;
-  for (const Op& op : plan.ops) n += static_cast<size_t>(std::ranges::count(op.in, v));
-  return n;
+// How many operands of operations each value is; the logits are read once more, after the plan.
+std::vector<uint32_t> reader_counts(const Plan& plan) {
+  std::vector<uint32_t> readers(plan.values.size(), 0);
+  readers[static_cast<size_t>(plan.source->logits)]++;
+  for (const Op& op : plan.ops)
+    for (const ValueId v : op.in) readers[static_cast<size_t>(v)]++;
+  return readers;
 }
 
 // gate, up, activation · product. Both products read the same value.
 void glu(Plan& plan) {
+  const std::vector<uint32_t> readers = reader_counts(plan);
   const std::vector<ValueId> origin = origins(plan);
   for (size_t a = 0; a < plan.steps.size(); a++) {
     if (!is_single(plan, plan.steps[a], OpKind::kActMul)) continue;
@@ -82,28 +88,28 @@ void glu(Plan& plan) {
     const size_t up = maker(plan, act.in[1]);
     if (!is_single(plan, plan.steps[gate], OpKind::kLinear) ||
         !is_single(plan, plan.steps[up], OpKind::kLinear) || gate >= up ||
-        reader_count(plan, act.in[0]) != 1 || reader_count(plan, act.in[1]) != 1)
+        readers[static_cast<size_t>(act.in[0])] != 1 || readers[static_cast<size_t>(act.in[1])] != 1)
       continue;
     const ValueId x = first_op(plan, plan.steps[gate]).in[0];
     const ValueId y = first_op(plan, plan.steps[up]).in[0];
     if (origin[static_cast<size_t>(x)] != origin[static_cast<size_t>(y)] || !can_move_up(plan, gate, up))
       continue;
     merge(plan, gate, up, "glu");
-    ENSURE(can_move_up(plan, gate, a - 1), "an activation depends on its two products only");
-    merge(plan, gate, a - 1, "glu");
-    a = gate;
+    ENSURE(can_move_up(plan, gate, a), "an activation depends on its two products only");
+    merge(plan, gate, a, "glu");
   }
 }
 
 // The int8 form of a result, made by the step that makes the result.
 void quantize_behind(Plan& plan, std::string_view from, std::string_view rule) {
+  const std::vector<uint32_t> readers = reader_counts(plan);
   for (size_t i = 0; i + 1 < plan.steps.size(); i++) {
     if (plan.steps[i].rule != from) continue;
     for (size_t j = i + 1; j < plan.steps.size(); j++) {
       if (!is_single(plan, plan.steps[j], OpKind::kQuantAct)) continue;
       const ValueId v = first_op(plan, plan.steps[j]).in[0];
       if (last_op(plan, plan.steps[i]).out.empty() || last_op(plan, plan.steps[i]).out[0] != v) continue;
-      if (reader_count(plan, v) == 1) merge(plan, i, j, rule);
+      if (readers[static_cast<size_t>(v)] == 1) merge(plan, i, j, rule);
       break;
     }
   }
@@ -119,23 +125,21 @@ void same_input(Plan& plan) {
   for (size_t i = 0; i < plan.steps.size(); i++) {
     if (!is_open(plan.steps[i])) continue;
     const ValueId x = input(plan.steps[i]);
-    for (size_t j = i + 1; j < plan.steps.size();) {
+    for (size_t j = i + 1; j < plan.steps.size(); j++) {
       const bool joins = is_single(plan, plan.steps[j], OpKind::kLinear) && input(plan.steps[j]) == x &&
                          can_move_up(plan, i, j);
-      if (joins)
-        merge(plan, i, j, "same_input");
-      else
-        j++;
+      if (joins) merge(plan, i, j, "same_input");
     }
   }
 }
 
 // W·x + residual: the sum where the product is made.
 void linear_residual(Plan& plan) {
+  const std::vector<uint32_t> readers = reader_counts(plan);
   for (size_t i = 0; i < plan.steps.size(); i++) {
     if (!is_single(plan, plan.steps[i], OpKind::kLinear)) continue;
     const ValueId y = first_op(plan, plan.steps[i]).out[0];
-    if (reader_count(plan, y) != 1) continue;
+    if (readers[static_cast<size_t>(y)] != 1) continue;
     for (size_t j = i + 1; j < plan.steps.size(); j++) {
       if (!reads(plan, plan.steps[j], y)) continue;
       const bool joins = is_single(plan, plan.steps[j], OpKind::kAdd) && can_move_up(plan, i, j) &&
@@ -162,15 +166,12 @@ void row_chain(Plan& plan) {
     if (head.rule != "row_chain" && (head.ops.size() != 1 || !heads_chain(first_op(plan, head).kind)))
       continue;
     const Rows rows = plan.value(first_op(plan, head).out[0]).rows;
-    for (size_t j = i + 1; j < plan.steps.size();) {
+    for (size_t j = i + 1; j < plan.steps.size(); j++) {
       const Step& next = plan.steps[j];
       const bool joins = next.ops.size() == 1 && in_chain(first_op(plan, next).kind) &&
                          plan.value(first_op(plan, next).out[0]).rows == rows &&
                          depends(plan, next, plan.steps[i]) && can_move_up(plan, i, j);
-      if (joins)
-        merge(plan, i, j, "row_chain");
-      else
-        j++;
+      if (joins) merge(plan, i, j, "row_chain");
     }
   }
 }
@@ -182,28 +183,31 @@ bool is_head_op(OpKind kind) {
 // Per-head norm and rotation of q and k, and the write of k and v, of one layer.
 void head_rope_write(Plan& plan) {
   for (size_t i = 0; i < plan.steps.size(); i++) {
-    if (!is_head_op(first_op(plan, plan.steps[i]).kind)) continue;
+    if (plan.steps[i].ops.empty() || !is_head_op(first_op(plan, plan.steps[i]).kind)) continue;
     const int32_t layer = first_op(plan, plan.steps[i]).layer;
-    for (size_t j = i + 1; j < plan.steps.size();) {
-      const Op& next = first_op(plan, plan.steps[j]);
-      const bool joins = plan.steps[j].ops.size() == 1 && is_head_op(next.kind) && next.layer == layer &&
-                         can_move_up(plan, i, j);
-      if (joins)
-        merge(plan, i, j, "head_rope_write");
-      else
-        j++;
+    for (size_t j = i + 1; j < plan.steps.size(); j++) {
+      const Step& next = plan.steps[j];
+      const bool joins = next.ops.size() == 1 && is_head_op(first_op(plan, next).kind) &&
+                         first_op(plan, next).layer == layer && can_move_up(plan, i, j);
+      if (joins) merge(plan, i, j, "head_rope_write");
     }
   }
 }
 
+template <void (*rule)(Plan&)>
+void compacted(Plan& plan) {
+  rule(plan);
+  std::erase_if(plan.steps, [](const Step& step) { return step.ops.empty(); });
+}
+
 constexpr Rule kRules[] = {
-    {"glu", "gate, up, activation", glu},
-    {"glu_quant", "glu, quant_act", glu_quant},
-    {"linear_residual", "linear, add", linear_residual},
-    {"same_input", "products of one value", same_input},
-    {"head_rope_write", "head_norm, rope, kv_write", head_rope_write},
-    {"attention_quant", "attention, quant_act", attention_quant},
-    {"row_chain", "embed or gather_rows, norm, add, scale, quant_act", row_chain},
+    {"glu", "gate, up, activation", compacted<glu>},
+    {"glu_quant", "glu, quant_act", compacted<glu_quant>},
+    {"linear_residual", "linear, add", compacted<linear_residual>},
+    {"same_input", "products of one value", compacted<same_input>},
+    {"head_rope_write", "head_norm, rope, kv_write", compacted<head_rope_write>},
+    {"attention_quant", "attention, quant_act", compacted<attention_quant>},
+    {"row_chain", "embed or gather_rows, norm, add, scale, quant_act", compacted<row_chain>},
 };
 
 }  // namespace

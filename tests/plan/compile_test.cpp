@@ -1,0 +1,186 @@
+// What compile makes of a graph: every operation once, whatever rules are on; refusals by name; its own
+// speed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "graph_builder.h"
+#include "profiles.h"
+
+namespace brass {
+namespace {
+
+std::shared_ptr<const Plan> compiled(const std::shared_ptr<const Graph>& graph, PlanKey key,
+                                     const Caps& caps) {
+  Result<std::shared_ptr<const Plan>> plan = compile(graph, key, caps);
+  EXPECT_TRUE(plan.has_value()) << (plan ? "" : plan.error().message);
+  return *plan;
+}
+
+// Names of the operations that run, sorted: the same ones once each, whatever joins them.
+std::vector<std::string> operations_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Step& step : plan.steps)
+    for (const uint32_t o : step.ops) names.push_back(plan.ops[o].name);
+  std::ranges::sort(names);
+  return names;
+}
+
+std::set<std::string_view> rules_used(const Plan& plan) {
+  std::set<std::string_view> used;
+  for (const Step& step : plan.steps)
+    if (step.ops.size() > 1) used.insert(step.rule);
+  return used;
+}
+
+TEST(Bucket, IsTheNextPowerOfTwo) {
+  EXPECT_EQ(bucket(0), 0u);
+  EXPECT_EQ(bucket(1), 1u);
+  EXPECT_EQ(bucket(3), 4u);
+  EXPECT_EQ(bucket(64), 64u);
+  EXPECT_EQ(bucket(65), 128u);
+}
+
+TEST(Compile, AnySetOfRulesRunsTheSameOperationsOnce) {
+  for (const TinyModel& model : {plain_model(), qwen_like(), gemma_like()}) {
+    const auto graph = build_tiny(model);
+    for (const PlanKey key : {PlanKey{1, 1}, PlanKey{8, 2}, PlanKey{64, 0}}) {
+      const std::vector<std::string> expected =
+          operations_of(*compiled(graph, key, without_rules(fused_profile())));
+      EXPECT_TRUE(std::ranges::adjacent_find(expected) == expected.end());
+      for (uint32_t set = 0; set < 1u << all_rules().size(); set++) {
+        Caps caps = without_rules(fused_profile());
+        for (size_t i = 0; i < all_rules().size(); i++)
+          if (set >> i & 1) caps.rules.insert(all_rules()[i].name);
+        const auto plan = compiled(graph, key, caps);
+        ASSERT_EQ(operations_of(*plan), expected) << "rules " << set;
+        ASSERT_TRUE(check_plan(*plan).has_value());
+      }
+    }
+  }
+}
+
+TEST(Compile, EveryRuleIsUsedAndCanBeSwitchedOff) {
+  std::set<std::string_view> used;
+  for (const TinyModel& model : {plain_model(), gemma_like()})
+    used.merge(rules_used(*compiled(build_tiny(model), {1, 1}, fused_profile())));
+  for (const Rule& rule : all_rules()) {
+    // glu and attention_quant end as parts of larger steps when their own followers are on.
+    Caps only = without_rules(fused_profile());
+    only.rules = {rule.name};
+    if (rule.name == "glu_quant") only.rules.insert("glu");
+    EXPECT_TRUE(used.contains(rule.name) ||
+                rules_used(*compiled(build_tiny(plain_model()), {1, 1}, only)).contains(rule.name))
+        << rule.name;
+    Caps caps = fused_profile();
+    caps.rules.erase(rule.name);
+    EXPECT_FALSE(rules_used(*compiled(build_tiny(gemma_like()), {1, 1}, caps)).contains(rule.name))
+        << rule.name;
+  }
+}
+
+TEST(Compile, FusionMakesFewerStepsAndBarriers) {
+  const auto graph = build_tiny(plain_model());
+  const auto count = [](const Plan& plan) {
+    return std::ranges::count_if(plan.steps, [](const Step& s) { return s.barrier; });
+  };
+  const auto fused = compiled(graph, {1, 1}, fused_profile());
+  const auto unfused = compiled(graph, {1, 1}, without_rules(fused_profile()));
+  EXPECT_LT(fused->steps.size() * 2, unfused->steps.size());
+  EXPECT_LT(count(*fused), count(*unfused));
+}
+
+TEST(Compile, WithoutLogitsThereIsNoHead) {
+  const auto graph = build_tiny(plain_model());
+  const auto plan = compiled(graph, {8, 0}, fused_profile());
+  const std::vector<std::string> names = operations_of(*plan);
+  for (const char* name : {"last", "output_norm", "output", "blk.1.ffn_down", "blk.1.attention"})
+    EXPECT_FALSE(std::ranges::binary_search(names, name)) << name;
+  EXPECT_TRUE(std::ranges::binary_search(names, std::string("blk.1.kv_write")));
+}
+
+TEST(Compile, PrivateStepsAreShortRowWiseOnes) {
+  const auto graph = build_tiny(plain_model());
+  for (const uint32_t t : {1u, 4u, 8u}) {
+    const auto plan = compiled(graph, {t, 1}, fused_profile());
+    size_t in_private = 0;
+    for (const Step& step : plan->steps) {
+      in_private += step.in_private;
+      for (const uint32_t o : step.ops)
+        for (const ValueId v : plan->ops[o].out) {
+          EXPECT_NE(v == graph->logits && step.in_private, true);
+          EXPECT_TRUE(step.in_private || plan->place(v).storage != Storage::kPrivate);
+          EXPECT_TRUE(!step.in_private || plan->value(v).rows == Rows::kR || t <= plan->caps.private_rows);
+        }
+    }
+    EXPECT_EQ(in_private > 1, t <= 4) << t;  // the norm before the head has one row whatever T is
+  }
+  for (const Step& step : compiled(graph, {1, 1}, fused_profile(1))->steps) EXPECT_FALSE(step.in_private);
+}
+
+TEST(Compile, RefusesByName) {
+  const auto graph = build_tiny(plain_model());
+  Caps caps = plain_profile();
+  caps.operations.erase(OpKind::kRope);
+  const auto no_rope = compile(graph, {1, 1}, caps);
+  ASSERT_FALSE(no_rope.has_value());
+  EXPECT_EQ(no_rope.error().message, "device 'plain' cannot run rope ('blk.0.q_rope', layer 0)");
+
+  caps = plain_profile();
+  caps.matrix_types.erase(Type::Q6_K);
+  const auto no_q6 = compile(graph, {1, 1}, caps);
+  ASSERT_FALSE(no_q6.has_value());
+  EXPECT_EQ(
+      no_q6.error().message,
+      "device 'plain' has no kernel for linear ('blk.0.attn_v', layer 0): tensor 'blk.0.attn_v' is Q6_K");
+}
+
+TEST(Compile, Int8InputsAreMadeOnceForAllTheirReaders) {
+  const auto graph = build_tiny(plain_model());
+  const auto plan = compiled(graph, {1, 1}, without_rules(fused_profile()));
+  std::map<ValueId, int> made;
+  for (const Op& op : plan->ops) {
+    if (op.kind == OpKind::kQuantAct) {
+      EXPECT_EQ(made[op.in[0]]++, 0) << op.name;
+    }
+    if (op.kind == OpKind::kLinear) {
+      EXPECT_TRUE(plan->value(op.in[0]).quantized) << op.name;
+    }
+  }
+  EXPECT_EQ(made.size(),
+            2u * 4 + 1);  // before q/k/v, the output, gate/up, down of two layers; before the head
+  Caps floats_only = fused_profile();
+  floats_only.int8_types.clear();
+  for (const Op& op : compiled(graph, {1, 1}, floats_only)->ops) EXPECT_NE(op.kind, OpKind::kQuantAct);
+}
+
+double cpu_milliseconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+}
+
+TEST(Compile, TakesLessThanFiveMillisecondsForSixtyFourLayers) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "times of an instrumented build say nothing";
+#endif
+  TinyModel model = gemma_like();
+  model.layers = 64;
+  model.d = model.ffn = 256;
+  const auto graph = build_tiny(model);
+  for (const Caps& caps : {fused_profile(), plain_profile()}) {
+    double best = 1e9;
+    for (int i = 0; i < 5; i++) {
+      const double start = cpu_milliseconds();
+      compiled(graph, {1, 1}, caps);
+      best = std::min(best, cpu_milliseconds() - start);
+    }
+    EXPECT_LT(best, 5.0) << caps.name;
+    RecordProperty(caps.name + "_us", static_cast<int>(best * 1000));
+    std::printf("%s: %.2f ms\n", caps.name.c_str(), best);
+  }
+}
+
+}  // namespace
+}  // namespace brass

@@ -1,0 +1,62 @@
+// The printed plan of a small model, for two kinds of device, kept as text (golden/). When a change to the
+// plan is meant, the message says what to copy where.
+#include "plan/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "graph_builder.h"
+#include "profiles.h"
+
+namespace brass {
+namespace {
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const auto path = std::filesystem::path(BRASS_SOURCE_DIR) / "tests/plan/golden" / name;
+  std::ifstream file(path);
+  const std::string expected{std::istreambuf_iterator<char>(file), {}};
+  if (text == expected) return;
+  const auto actual = std::filesystem::temp_directory_path() / name;
+  std::ofstream(actual) << text;
+  std::istringstream a(expected), b(text);
+  std::string left, right;
+  int line = 0;
+  do {
+    line++;
+    left.clear(), right.clear();
+    std::getline(a, left);
+    std::getline(b, right);
+  } while (left == right && (a || b));
+  ADD_FAILURE() << path << " line " << line << "\n  expected: " << left << "\n  found:    " << right
+                << "\n  if meant: cp " << actual << ' ' << path;
+}
+
+std::string explained(const TinyModel& model, PlanKey key, const Caps& caps, uint64_t depth) {
+  return explain(**compile(build_tiny(model), key, caps), key.t, key.r, depth);
+}
+
+TEST(Explain, Golden) {
+  TinyModel one_layer = gemma_like();
+  one_layer.layers = 2;
+  expect_golden("decode_plain.txt", explained(one_layer, {1, 1}, plain_profile(), 100));
+  expect_golden("decode_fused.txt", explained(one_layer, {1, 1}, fused_profile(), 100));
+  expect_golden("prefill_fused.txt", explained(one_layer, {64, 1}, fused_profile(), 0));
+  expect_golden("prefill_no_logits_fused.txt", explained(one_layer, {64, 0}, fused_profile(), 64));
+}
+
+TEST(Explain, RowsAreThePlan) {
+  const auto plan = *compile(build_tiny(gemma_like()), {1, 1}, fused_profile());
+  const std::vector<StepRow> rows = explain_rows(*plan, 1, 1, 10);
+  ASSERT_EQ(rows.size(), plan->steps.size());
+  for (size_t i = 0; i < rows.size(); i++) {
+    EXPECT_EQ(rows[i].barrier, plan->steps[i].barrier);
+    EXPECT_EQ(rows[i].rule.empty(), plan->steps[i].ops.size() == 1);
+    EXPECT_EQ(rows[i].cost.weight_bytes, step_cost(*plan, plan->steps[i], {1, 1, 10}).weight_bytes);
+  }
+}
+
+}  // namespace
+}  // namespace brass

@@ -1,0 +1,23 @@
+#include "backend/ref/ref.h"
+#include "plan_properties.h"
+
+namespace brass {
+namespace {
+
+DeviceCase on_ref(std::string name, std::function<Caps(const Caps&)> caps) {
+  const auto make = [](bool check) {
+    return [check](uint32_t threads) { return make_ref_device({.threads = threads, .check_finite = check}); };
+  };
+  return {
+      .name = std::move(name), .make = make(true), .caps = std::move(caps), .make_unchecked = make(false)};
+}
+
+INSTANTIATE_TEST_SUITE_P(Ref, PlanProperties,
+                         testing::Values(on_ref("own", [](const Caps& own) { return own; }),
+                                         on_ref("fused", [](const Caps&) { return fused_profile(); }),
+                                         on_ref("int8_alone",
+                                                [](const Caps&) { return without_rules(fused_profile(1)); })),
+                         name_of_device);
+
+}  // namespace
+}  // namespace brass
