@@ -1,12 +1,14 @@
 // Times a llama.cpp (or, with -DPEER_IK, an ik_llama.cpp) library in rounds that another process asks for.
-// Built by tools/bench/peers.py against the peer's own header, so the compiler checks its structs; no part of Brass.
+// Built by tools/bench/peers.py against the peer's own header, so the compiler checks its structs; no part of
+// Brass.
 //
 //     peer MODEL THREADS FLASH_ATTENTION(0|1) [FOLDER with loadable CPU backends]
 //
 // First line out: {"system": …, "log": […]}. Then for each line in, one line out:
 //     pp N    one batch of N tokens into an empty cache, logits of the last one only
 //     tg N    N single-token steps after an untimed one-token prompt, logits of each
-// answered {"tps": tokens per second}. Token ids are fixed pseudo-random ones: nothing is sampled, nothing tokenized.
+// answered {"tps": tokens per second}. Token ids are fixed pseudo-random ones: nothing is sampled, nothing
+// tokenized.
 #include <llama.h>
 
 #include <chrono>
@@ -112,7 +114,8 @@ struct Peer {
 // llama.cpp's own benchmark attaches a thread pool that lasts; without one, builds that have no OpenMP
 // start threads anew for every graph.
 void attach_threads(llama_context* context, int threads) {
-  ggml_backend_reg_t cpu = ggml_backend_dev_backend_reg(ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU));
+  ggml_backend_reg_t cpu =
+      ggml_backend_dev_backend_reg(ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU));
   auto* create = reinterpret_cast<decltype(ggml_threadpool_new)*>(
       ggml_backend_reg_get_proc_address(cpu, "ggml_threadpool_new"));
   ggml_threadpool_params params = ggml_threadpool_params_default(threads);
@@ -160,12 +163,14 @@ int main(int argc, char** argv) {
   const Peer peer = open(argv[1], std::atoi(argv[2]), std::atoi(argv[3]) != 0);
   peer.pp(64);  // touches the weights and starts the threads
   peer.tg(2);
-  std::cout << "{\"system\": " << quoted(llama_print_system_info()) << ", \"log\": [" << kept_log << "]}" << std::endl;
+  std::cout << "{\"system\": " << quoted(llama_print_system_info()) << ", \"log\": [" << kept_log << "]}"
+            << std::endl;
 
   std::string phase;
   int count = 0;
   while (std::cin >> phase >> count) {
-    if (count < 1 || count > 512 || (phase != "pp" && phase != "tg")) die("expected 'pp N' or 'tg N' with N in 1…512");
+    if (count < 1 || count > 512 || (phase != "pp" && phase != "tg"))
+      die("expected 'pp N' or 'tg N' with N in 1…512");
     std::cout << "{\"tps\": " << (phase == "pp" ? peer.pp(count) : peer.tg(count)) << "}" << std::endl;
   }
   std::fflush(stdout);
