@@ -51,11 +51,12 @@ Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags) {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags) {
+Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags, std::function<Result<>()> check_source) {
   const auto [k, v] = TRY(kv_types(flags));
   if (flags.device == "ref") {
     if (!flags.isa.empty()) return wrong_use("flag --isa: the reference device has no kernel tiers");
-    return make_ref_device({.threads = flags.threads == 0 ? usable_cpus() : flags.threads});
+    return make_ref_device({.threads = flags.threads == 0 ? usable_cpus() : flags.threads,
+                            .check_source = std::move(check_source)});
   }
   Result<std::unique_ptr<Device>> device =
       make_cpu_device({.threads = flags.threads, .isa = flags.isa, .k_type = k, .v_type = v});
@@ -68,9 +69,10 @@ Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptio
   options.k_type = k;
   options.v_type = v;
   options.context = flags.context;
-  std::unique_ptr<Device> device = TRY(open_device(flags));
   const std::string path = TRY(find_model(flags));
   std::unique_ptr<Model> model = TRY(load_model(path));
+  std::unique_ptr<Device> device =
+      TRY(open_device(flags, [file = model->file.get()] { return file->check(); }));
   ProgressBar bar("Loading");
   return Engine::create(std::move(model), std::move(device), options,
                         [&](uint64_t done, uint64_t total) { bar.update(done, total); });

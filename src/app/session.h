@@ -27,7 +27,9 @@ void declare_model(Arguments& arguments, ModelFlags& flags);
 void declare_device(Arguments& arguments, ModelFlags& flags);
 
 Result<std::string> find_model(const ModelFlags& flags);  // the path of the file
-Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags);
+// `check_source`: says whether a file that the device reads in place is still whole; may be empty.
+Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags,
+                                            std::function<Result<>()> check_source = {});
 // `options`: context and KV types come from the flags.
 Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptions options);
 

@@ -66,7 +66,7 @@ class Device {
   virtual std::span<const float> read(PlanHandle plan, ValueId value, uint32_t row) = 0;
 
   virtual void copy_page(uint32_t group, PageId from, PageId to) = 0;
-  // The first `positions` positions of the page only.
+  // The first `positions` positions of the page; what `to` holds behind them is undefined afterwards.
   virtual void copy_part(uint32_t group, PageId from, PageId to, uint32_t positions) = 0;
   // Canonical rows of a page, f32: for each layer [64][heads · k_dim] then [64][heads · v_dim].
   virtual std::vector<float> export_page(uint32_t group, PageId page) const = 0;

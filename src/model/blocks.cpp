@@ -28,9 +28,9 @@ Result<DecoderParams> read_decoder(Builder& b) {
   p.vocabulary = static_cast<uint32_t>(embedding->rows());
   for (uint32_t i = 0; i < p.layers; i++)
     if (p.heads[i] % p.kv_heads[i] != 0)
-      return b.file().key_error(
-          b.key("attention.head_count"),
-          fmt::format("is {} in layer {}, not a multiple of head_count_kv {}", p.heads[i], i, p.kv_heads[i]));
+      return b.file().key_error(b.key("attention.head_count_kv"),
+                                fmt::format("is {} in layer {}, which does not divide head_count {}",
+                                            p.kv_heads[i], i, p.heads[i]));
   if (!b.file().has(b.key("attention.key_length")) && p.width % p.heads[0] != 0)
     return b.file().key_error(
         b.key("attention.head_count"),

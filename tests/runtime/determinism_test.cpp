@@ -1,4 +1,5 @@
-// The determinism contract, end to end: threads, chunks, batch-mates and cache history change no bit of any logit.
+// The determinism contract, end to end: threads, chunks, batch-mates and cache history change no bit of any
+// logit.
 #include "model_fixture.h"
 
 namespace brass {

@@ -48,7 +48,8 @@ TEST(Engine, WindowsGiveTheirPagesBack) {
   if (!path) return;
   const auto engine = open(*path, {.chunk = 8});
   const auto expected = logits_of(*open(*path, {.device = "ref"}), random_ids(*engine, 400, 2)).back();
-  const auto rows = logits_of(*engine, random_ids(*engine, 400, 2));  // would run out of pages if it kept them
+  const auto rows =
+      logits_of(*engine, random_ids(*engine, 400, 2));  // would run out of pages if it kept them
   EXPECT_EQ(rows.size(), 400u);
   for (size_t i = 0; i < expected.size(); i++) EXPECT_NEAR(rows.back()[i], expected[i], 0.05);
 }
@@ -87,9 +88,10 @@ TEST(Engine, CpuAgreesWithReference) {
           worst = std::max(worst, std::abs(static_cast<double>(rows[p][i]) - expected[p][i]));
         }
         spread = std::sqrt(spread / static_cast<double>(expected[p].size()));
-        // int8 activations cost up to 1 % a product, which random weights amplify from layer to layer; weights that
-        // stay f32 cost the KV cache's rounding only.
-        EXPECT_LT(worst / spread, path.find("quantized") != std::string::npos ? 0.3 : 2e-2) << "position " << p;
+        // int8 activations cost up to 1 % a product, which random weights amplify from layer to layer;
+        // weights that stay f32 cost the KV cache's rounding only.
+        EXPECT_LT(worst / spread, path.find("quantized") != std::string::npos ? 0.3 : 2e-2)
+            << "position " << p;
       }
     }
   }

@@ -17,7 +17,8 @@ namespace brass {
 inline std::string quantized_llama(const TempFolder& folder) {
   using gguf::MetaValue;
   constexpr uint32_t kWidth = 256, kFf = 512, kLayers = 3, kHeads = 4, kKvHeads = 2, kDim = 64, kVocab = 400;
-  gguf::SynthSpec spec{.architecture = "llama", .metadata = {}, .tensors = {}, .seed = 11, .magnitude = 0.06f};
+  gguf::SynthSpec spec{
+      .architecture = "llama", .metadata = {}, .tensors = {}, .seed = 11, .magnitude = 0.06f};
   const auto number = [&](const char* key, uint32_t n) { spec.metadata.emplace_back(key, MetaValue(n)); };
   number("llama.block_count", kLayers);
   number("llama.context_length", 2048);
@@ -27,7 +28,9 @@ inline std::string quantized_llama(const TempFolder& folder) {
   number("llama.attention.head_count_kv", kKvHeads);
   spec.metadata.emplace_back("llama.attention.layer_norm_rms_epsilon", MetaValue(1e-5f));
   spec.metadata.emplace_back("tokenizer.ggml.model", MetaValue(std::string("none")));
-  const auto norm = [&](const std::string& name) { spec.tensors.push_back({name, {kWidth}, Type::F32, 0.1f, 1.0f}); };
+  const auto norm = [&](const std::string& name) {
+    spec.tensors.push_back({name, {kWidth}, Type::F32, 0.1f, 1.0f});
+  };
   const auto matrix = [&](const std::string& name, uint32_t cols, uint32_t rows, Type type) {
     spec.tensors.push_back({name, {cols, rows}, type});
   };
@@ -78,9 +81,13 @@ inline std::unique_ptr<Engine> open(const std::string& path, const Setting& s) {
   else
     device = make_cpu_device({.threads = s.threads, .isa = s.isa, .k_type = s.kv_type, .v_type = s.kv_type});
   EXPECT_TRUE(device.has_value()) << (device ? "" : device.error().message);
-  Result<std::unique_ptr<Engine>> engine =
-      Engine::create(std::move(*model), std::move(*device),
-                     {.context = s.context, .sequences = s.sequences, .chunk = s.chunk, .k_type = s.kv_type, .v_type = s.kv_type}, {});
+  Result<std::unique_ptr<Engine>> engine = Engine::create(std::move(*model), std::move(*device),
+                                                          {.context = s.context,
+                                                           .sequences = s.sequences,
+                                                           .chunk = s.chunk,
+                                                           .k_type = s.kv_type,
+                                                           .v_type = s.kv_type},
+                                                          {});
   EXPECT_TRUE(engine.has_value()) << (engine ? "" : engine.error().message);
   return engine ? std::move(*engine) : nullptr;
 }

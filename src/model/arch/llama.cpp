@@ -13,6 +13,9 @@ Result<> describe(Builder& b) {
   TRY_VOID(refuse_experts(b));
   const DecoderParams p = TRY(read_decoder(b));
   const uint32_t n_rot = TRY(b.count_or("rope.dimension_count", p.k_dim, p.k_dim));
+  if (n_rot % 2 != 0)
+    return b.file().key_error(b.key("rope.dimension_count"),
+                              fmt::format("is {}, expected an even number", n_rot));
   const float scale = TRY(b.positive_or("attention.scale", 1.0f / std::sqrt(static_cast<float>(p.k_dim))));
   const ValueId rope = b.rope_table(TRY(read_rope(b, n_rot, 10000.0f)), "rope_table");
   const uint32_t group = b.add_group({.name = "kv", .kind = GroupKind::kKv});

@@ -1,0 +1,56 @@
+// The CPU device against the properties of every device and every plan: each tier that this machine has, one
+// thread and two, with its fusion rules and without, KV in every type.
+#include "backend/cpu/device.h"
+
+#include "device_properties.h"
+#include "plan_properties.h"
+
+namespace brass {
+namespace {
+
+DeviceCase on_cpu(const std::string& isa, std::function<Caps(const Caps&)> caps, bool barriers = false) {
+  const auto make = [=](bool check) {
+    return [=](uint32_t threads) {
+      auto device = make_cpu_device(
+          {.threads = threads, .isa = isa, .check_finite = check, .barrier_everywhere = barriers});
+      EXPECT_TRUE(device.has_value()) << (device ? "" : device.error().message);
+      return std::move(*device);
+    };
+  };
+  std::string name = isa + (barriers ? "_barriers" : "");
+  std::ranges::replace(name, '-', '_');
+  return {.name = name,
+          .make = make(true),
+          .caps = std::move(caps),
+          .kv_types = {KvType::kF16},
+          .make_unchecked = make(false)};
+}
+
+const auto kOwn = [](const Caps& own) { return own; };
+
+// Every tier with the usual KV type; the best one with all of them, and with a barrier before every step.
+std::vector<DeviceCase> every_tier() {
+  std::vector<DeviceCase> cases;
+  const std::string tiers = cpu_tier_names();
+  for (size_t at = 0; at < tiers.size();) {
+    const size_t comma = std::min(tiers.find(", ", at), tiers.size());
+    const std::string isa = tiers.substr(at, comma - at);
+    at = comma + 2;
+    if (make_cpu_device({.threads = 1, .isa = isa}))
+      cases.push_back(on_cpu(isa, kOwn));
+    else
+      std::printf("[  SKIPPED ] tier %s: this machine lacks it\n", isa.c_str());
+  }
+  cases[0].kv_types = {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8};
+  return cases;
+}
+
+std::string best_tier() { return make_cpu_device({.threads = 1}).value()->caps().name.substr(4); }
+
+INSTANTIATE_TEST_SUITE_P(Cpu, DeviceProperties, testing::ValuesIn(every_tier()), name_of_device);
+INSTANTIATE_TEST_SUITE_P(Cpu, PlanProperties,
+                         testing::Values(on_cpu(best_tier(), kOwn), on_cpu(best_tier(), kOwn, true)),
+                         name_of_device);
+
+}  // namespace
+}  // namespace brass

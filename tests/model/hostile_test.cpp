@@ -1,0 +1,179 @@
+// Hyper-parameters that a damaged or malicious file may hold: an error that names the key or the tensor,
+// never a crash.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backend/cpu/device.h"
+#include "backend/ref/ref.h"
+#include "gguf/synth.h"
+#include "model/model.h"
+#include "temp_folder.h"
+
+namespace brass {
+namespace {
+
+using gguf::MetaValue;
+
+gguf::SynthSpec small_llama() {
+  gguf::SynthSpec spec{.architecture = "llama",
+                       .metadata = {{"llama.block_count", MetaValue(uint32_t{1})},
+                                    {"llama.context_length", MetaValue(uint32_t{128})},
+                                    {"llama.embedding_length", MetaValue(uint32_t{64})},
+                                    {"llama.feed_forward_length", MetaValue(uint32_t{96})},
+                                    {"llama.attention.head_count", MetaValue(uint32_t{4})},
+                                    {"llama.attention.head_count_kv", MetaValue(uint32_t{2})},
+                                    {"llama.attention.layer_norm_rms_epsilon", MetaValue(1e-5f)},
+                                    {"tokenizer.ggml.model", MetaValue("none")}},
+                       .tensors = {},
+                       .seed = 3,
+                       .magnitude = 0.1f};
+  const auto add = [&](const char* name, std::vector<uint64_t> dims) {
+    spec.tensors.push_back({name, std::move(dims), Type::F32});
+  };
+  add("token_embd.weight", {64, 40});
+  add("output_norm.weight", {64});
+  add("blk.0.attn_norm.weight", {64});
+  add("blk.0.ffn_norm.weight", {64});
+  add("blk.0.attn_q.weight", {64, 64});
+  add("blk.0.attn_k.weight", {64, 32});
+  add("blk.0.attn_v.weight", {64, 32});
+  add("blk.0.attn_output.weight", {64, 64});
+  add("blk.0.ffn_gate.weight", {64, 96});
+  add("blk.0.ffn_up.weight", {64, 96});
+  add("blk.0.ffn_down.weight", {96, 64});
+  return spec;
+}
+
+void set(gguf::SynthSpec& spec, const std::string& key, MetaValue value) {
+  for (auto& [name, old] : spec.metadata)
+    if (name == key) {
+      old = std::move(value);
+      return;
+    }
+  spec.metadata.emplace_back(key, std::move(value));
+}
+
+std::string load_error(const gguf::SynthSpec& spec) {
+  const TempFolder folder;
+  const std::string path = folder / "model.gguf";
+  const Result<> made = gguf::synthesize(spec, path);
+  if (!made) return "not written: " + made.error().message;
+  const auto model = load_model(path);
+  return model ? "" : model.error().message + " | " + model.error().hint;
+}
+
+TEST(HostileModel, TheSoundOneLoads) { EXPECT_EQ(load_error(small_llama()), ""); }
+
+TEST(HostileModel, BadHyperParametersAreNamed) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinity = std::numeric_limits<float>::infinity();
+  struct Case {
+    const char* key;
+    MetaValue value;
+  };
+  const std::vector<Case> cases = {
+      {"llama.block_count", uint32_t{0}},
+      {"llama.block_count", uint32_t{1u << 31}},
+      {"llama.block_count", uint64_t{1} << 63},
+      {"llama.block_count", int32_t{-1}},
+      {"llama.block_count", "one"},
+      {"llama.context_length", uint32_t{0}},
+      {"llama.context_length", UINT32_MAX},
+      {"llama.embedding_length", uint32_t{0}},
+      {"llama.embedding_length", UINT32_MAX},
+      {"llama.feed_forward_length", uint32_t{0}},
+      {"llama.feed_forward_length", std::vector<uint32_t>{96, 96}},
+      {"llama.attention.head_count", uint32_t{0}},
+      {"llama.attention.head_count", uint32_t{3}},
+      {"llama.attention.head_count", UINT32_MAX},
+      {"llama.attention.head_count", std::vector<std::string>{"4"}},
+      {"llama.attention.head_count_kv", uint32_t{0}},
+      {"llama.attention.head_count_kv", uint32_t{8}},
+      {"llama.attention.key_length", uint32_t{0}},
+      {"llama.attention.key_length", UINT32_MAX},
+      {"llama.attention.layer_norm_rms_epsilon", nan},
+      {"llama.attention.layer_norm_rms_epsilon", -1e-5f},
+      {"llama.attention.layer_norm_rms_epsilon", 0.0f},
+      {"llama.attention.layer_norm_rms_epsilon", 2.0f},
+      {"llama.attention.scale", nan},
+      {"llama.rope.freq_base", 0.0f},
+      {"llama.rope.freq_base", nan},
+      {"llama.rope.freq_base", -10000.0f},
+      {"llama.rope.dimension_count", uint32_t{0}},
+      {"llama.rope.dimension_count", uint32_t{1024}},
+      {"llama.rope.dimension_count", uint32_t{7}},
+      {"llama.rope.scaling.type", "dynamic-ntk"},
+      {"llama.rope.scaling.type", uint32_t{1}},
+      {"llama.rope.scaling.factor", 0.0f},
+      {"llama.rope.scaling.factor", infinity},
+      {"llama.expert_count", uint32_t{8}},
+      {"llama.expert_count", UINT32_MAX},
+      {"general.architecture", "lama"},
+      {"general.architecture", uint32_t{7}},
+      {"tokenizer.ggml.model", std::vector<uint32_t>{1}},
+  };
+  for (const Case& c : cases) {
+    gguf::SynthSpec spec = small_llama();
+    if (std::string_view(c.key) == "general.architecture") {
+      if (c.value.type() != gguf::MetaType::String) continue;
+      spec.architecture = std::get<std::string>(c.value.data);
+    } else {
+      set(spec, c.key, c.value);
+    }
+    const std::string error = load_error(spec);
+    EXPECT_NE(error.find(c.key), std::string::npos) << c.key << ": " << error;
+  }
+  gguf::SynthSpec spec = small_llama();
+  spec.architecture = "lama";
+  EXPECT_NE(load_error(spec).find("closest name is 'llama'"), std::string::npos) << load_error(spec);
+}
+
+TEST(HostileModel, TensorsThatDoNotFitAreNamed) {
+  for (size_t i = 0; i < small_llama().tensors.size(); i++) {
+    gguf::SynthSpec missing = small_llama(), wide = small_llama();
+    const std::string name = missing.tensors[i].name;
+    missing.tensors.erase(missing.tensors.begin() + static_cast<ptrdiff_t>(i));
+    EXPECT_NE(load_error(missing).find(name), std::string::npos) << load_error(missing);
+    wide.tensors[i].dims[0] += 32;
+    EXPECT_NE(load_error(wide).find(name), std::string::npos) << load_error(wide);
+  }
+  gguf::SynthSpec extra = small_llama();
+  extra.tensors.push_back({"blk.0.attn_sinks.weight", {4}, Type::F32});
+  EXPECT_NE(load_error(extra).find("blk.0.attn_sinks.weight"), std::string::npos) << load_error(extra);
+}
+
+// Numbers that would be served as noise: the load names the tensor.
+TEST(HostileModel, NonFiniteWeightsAreNamed) {
+  const TempFolder folder;
+  for (const char* name : {"output_norm.weight", "blk.0.attn_k.weight", "token_embd.weight"}) {
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      const std::string path = folder / "model.gguf";
+      ASSERT_TRUE(gguf::synthesize(small_llama(), path).has_value());
+      size_t offset = 0;
+      {
+        const auto file = gguf::File::open(path);
+        offset = file->find(name)->file_offset + 4;
+      }
+      std::fstream out(path, std::ios::binary | std::ios::in | std::ios::out);
+      out.seekp(static_cast<std::streamoff>(offset));
+      out.write(reinterpret_cast<const char*>(&bad), sizeof bad);
+      out.close();
+      const auto model = load_model(path);
+      ASSERT_TRUE(model.has_value());
+      std::vector<std::unique_ptr<Device>> devices;
+      devices.push_back(make_ref_device({}));
+      devices.push_back(*make_cpu_device({.threads = 2}));
+      for (const auto& device : devices) {
+        const Result<> loaded = device->upload(*(*model)->graph, {}, [](const Weight&) {});
+        ASSERT_FALSE(loaded.has_value()) << device->describe();
+        EXPECT_NE(loaded.error().message.find(name), std::string::npos) << loaded.error().message;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace brass
