@@ -74,9 +74,9 @@ void reply(ChatSession& session, const std::string& line) {
 
 }  // namespace
 
-Result<> talk(ChatSession& session, const RunFlags&) {
+Result<> talk(ChatSession& session, const RunFlags& flags) {
   const std::unique_ptr<LineEditor> editor = TRY(LineEditor::open(TRY(history_path())));
-  std::cout << session.engine().model().file->path() << " on " << session.engine().device().describe()
+  std::cout << flags.model.model << " on " << session.engine().device().describe()
             << ". /help lists the commands.\n";
   while (const std::optional<std::string> line = editor->read("> ")) {
     if (line->find_first_not_of(" \t\n") == std::string::npos) continue;
