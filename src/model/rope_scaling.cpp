@@ -48,9 +48,11 @@ Result<> read_yarn(Builder& b, uint32_t n_rot, float base, float factor, RopeTab
     return b.file().key_error(b.key("rope.scaling.yarn_log_multiplier"),
                               "is not supported by this architecture");
   apply_yarn(y, table);
-  table.magnitude = TRY(b.positive_or("rope.scaling.attn_factor", 1.0f));
-  table.magnitude *= TRY(b.positive_or("rope.scaling.yarn_attn_factor", 1.0f));
-  if (factor > 1) table.magnitude *= static_cast<float>(0.1 * std::log(static_cast<double>(factor)) + 1.0);
+  // The model's own attention factor stands for itself; without one it follows from the stretch.
+  const float implied =
+      factor > 1 ? static_cast<float>(0.1 * std::log(static_cast<double>(factor)) + 1.0) : 1.0f;
+  table.magnitude = TRY(b.positive_or("rope.scaling.yarn_attn_factor", implied));
+  table.magnitude *= TRY(b.positive_or("rope.scaling.attn_factor", 1.0f));
   return {};
 }
 
