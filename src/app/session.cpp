@@ -24,7 +24,7 @@ void declare_device(Arguments& arguments, ModelFlags& flags) {
   arguments.option("--context", flags.context,
                    "tokens of context (0: what the model was made for, at most 32768)");
   arguments.option("--kv-type", flags.kv_type,
-                   "KV cache: f32, f16, bf16 or int8; 'K,V' for two different ones");
+                   "KV cache: f16 (default), f32, bf16 or int8; 'K,V' for two different ones");
 }
 
 Result<std::string> find_model(const ModelFlags& flags) {
@@ -43,9 +43,15 @@ Result<KvType> parse_kv_type(std::string_view text) {
 }
 
 Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags) {
+  if (flags.kv_type.empty()) {
+    const KvType usual = flags.device == "ref" ? KvType::kF32 : KvType::kF16;
+    return std::pair{usual, usual};
+  }
   const size_t comma = flags.kv_type.find(',');
   const KvType k = TRY(parse_kv_type(flags.kv_type.substr(0, comma)));
   const KvType v = comma == std::string::npos ? k : TRY(parse_kv_type(flags.kv_type.substr(comma + 1)));
+  if (flags.device == "ref" && (k != KvType::kF32 || v != KvType::kF32))
+    return wrong_use("flag --kv-type: the reference device keeps f32 only");
   return std::pair{k, v};
 }
 

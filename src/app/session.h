@@ -18,7 +18,7 @@ struct ModelFlags {
   std::string isa;
   uint32_t threads = 0;
   uint32_t context = 0;
-  std::string kv_type = "f16";  // or f32, bf16, int8; "K,V" for two
+  std::string kv_type;  // "": f16 on the CPU, f32 on the reference; "K,V" for two different ones
 };
 
 // MODEL, --store

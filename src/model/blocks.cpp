@@ -73,6 +73,33 @@ ValueId gated_ffn(Builder& b, ValueId x, uint32_t ff, ActKind act) {
   return b.linear(b.act_mul(act, gate, up, b.block("ffn_act")), b.block("ffn_down"), b.width(x));
 }
 
+void plain_decoder(Builder& b, const DecoderParams& p, const PlainDecoder& d) {
+  const uint32_t group = b.add_group({.name = "kv", .kind = GroupKind::kKv});
+  ValueId x = b.embed("token_embd.weight", p.vocabulary, p.width);
+  for (uint32_t i = 0; i < p.layers; i++) {
+    b.set_layer(static_cast<int32_t>(i));
+    const bool last = i + 1 == p.layers;
+    const AttentionBlock attention{.heads = p.heads[i],
+                                   .kv_heads = p.kv_heads[i],
+                                   .k_dim = p.k_dim,
+                                   .v_dim = p.v_dim,
+                                   .scale = d.scale,
+                                   .group = group,
+                                   .rope = d.rope,
+                                   .n_rot = d.n_rot,
+                                   .neox = d.neox,
+                                   .qk_norm = d.qk_norm,
+                                   .eps = p.eps};
+    const ValueId y = attention_block(b, b.rms_norm(x, b.block("attn_norm.weight"), p.eps), attention, last);
+    if (last) x = b.gather_rows(x, b.block("rows"));
+    x = b.add(x, y, b.block("attn_residual"));
+    const ValueId z = gated_ffn(b, b.rms_norm(x, b.block("ffn_norm.weight"), p.eps), p.ff[i], d.act);
+    x = b.add(x, z, b.block("ffn_residual"));
+  }
+  b.set_layer(-1);
+  b.logits = output_head(b, b.rms_norm(x, "output_norm.weight", p.eps), p.vocabulary);
+}
+
 ValueId output_head(Builder& b, ValueId x, uint32_t vocabulary) {
   return b.lm_head(x, b.has("output.weight") ? "output.weight" : "token_embd.weight", vocabulary);
 }

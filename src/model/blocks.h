@@ -34,6 +34,19 @@ ValueId attention_block(Builder& b, ValueId x, const AttentionBlock& a, bool las
 // ffn_down · (act(ffn_gate · x) · (ffn_up · x))
 ValueId gated_ffn(Builder& b, ValueId x, uint32_t ff, ActKind act);
 
+// The whole of a plain pre-norm decoder, which many families are: x += attention(norm(x)), x +=
+// gated_ffn(norm(x)), layer by layer, between the embedding and the head. One memory group that keeps
+// everything.
+struct PlainDecoder {
+  ValueId rope;
+  uint32_t n_rot;
+  bool neox;
+  bool qk_norm = false;
+  float scale;  // of the attention's logits
+  ActKind act = ActKind::kSilu;
+};
+void plain_decoder(Builder& b, const DecoderParams& p, const PlainDecoder& d);
+
 // The output matrix, or the embedding where the file ties them.
 ValueId output_head(Builder& b, ValueId x, uint32_t vocabulary);
 

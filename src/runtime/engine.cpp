@@ -16,8 +16,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model, std
   const ModelInfo& info = engine->model_->info;
   if (o.context == 0) o.context = std::min(info.context_length, kDefaultContext);
   if (o.context > info.context_length)
-    return fail_hint("give a smaller --context",
-                     "flag --context: {} is more than the {} tokens that {} was made for", o.context,
+    return wrong_use("flag --context: {} is more than the {} tokens that {} was made for", o.context,
                      info.context_length, engine->model_->file->path());
   ENSURE(o.sequences > 0 && o.chunk > 0);
 
