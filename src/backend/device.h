@@ -19,7 +19,6 @@ namespace brass {
 
 inline constexpr uint32_t kPageTokens = 64;  // positions in one page of a group
 
-
 using PageId = int32_t;  // −1: no page (positions that a window has passed)
 
 // The pages of one sequence in one group: entry i holds positions [64 i, 64 i + 64).

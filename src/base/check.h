@@ -10,8 +10,8 @@ namespace brass {
 [[noreturn]] void ensure_failed(const char* file, int line, const char* condition, const std::string& text);
 }
 
-#define ENSURE(condition, ...)                                                                        \
-  do {                                                                                                \
-    if (!(condition)) [[unlikely]]                                                                    \
-      ::brass::ensure_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));          \
+#define ENSURE(condition, ...)                                                               \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]]                                                           \
+      ::brass::ensure_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (false)

@@ -32,7 +32,8 @@ inline uint16_t f32_to_f16(float f) {
   const uint32_t rest = u & 0x7fffffffu;
   if (rest > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
   if (rest >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and up round to infinity
-  if (rest < 0x38800000u) {  // below 2^-14: adding 0.5 leaves the rounded count of 2^-24 in the low mantissa bits
+  if (rest <
+      0x38800000u) {  // below 2^-14: adding 0.5 leaves the rounded count of 2^-24 in the low mantissa bits
     const float shifted = std::bit_cast<float>(rest) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
   }

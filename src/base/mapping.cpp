@@ -122,7 +122,8 @@ Result<> Mapping::check() const {
   const bool shrunk = fstat(fd_, &info) != 0 || static_cast<size_t>(info.st_size) < size_;
   if (!faulted() && !shrunk) return {};
   return fail_hint("copy the file again, and do not overwrite a model file in place while it is in use",
-                   "{}: the file shrank or could not be read while it was in use (it was {} bytes)", path_, size_);
+                   "{}: the file shrank or could not be read while it was in use (it was {} bytes)", path_,
+                   size_);
 }
 
 void Mapping::will_need(size_t offset, size_t count) const {

@@ -26,11 +26,11 @@ class Mapping {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
 
-  bool faulted() const;                              // a read met a lost page
-  Result<> check() const;                            // faulted() or a changed size, as an error that names the file
-  void will_need(size_t offset, size_t count) const; // starts reading ahead
-  void drop(size_t offset, size_t count) const;      // gives pages back (they can be read again)
-  size_t resident_bytes() const;                     // bytes of this process's view that are in memory now
+  bool faulted() const;    // a read met a lost page
+  Result<> check() const;  // faulted() or a changed size, as an error that names the file
+  void will_need(size_t offset, size_t count) const;  // starts reading ahead
+  void drop(size_t offset, size_t count) const;       // gives pages back (they can be read again)
+  size_t resident_bytes() const;                      // bytes of this process's view that are in memory now
 
  private:
   Mapping() = default;

@@ -31,8 +31,8 @@ class Rng {
     return result;
   }
 
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }      // [0, 1)
-  uint64_t below(uint64_t n) {                                                  // [0, n), n > 0
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // [0, 1)
+  uint64_t below(uint64_t n) {                                              // [0, n), n > 0
     return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
   }
   double normal() {  // Box–Muller, one value a call

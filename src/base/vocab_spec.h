@@ -9,7 +9,14 @@
 namespace brass {
 
 // Values of tokenizer.ggml.token_type.
-enum class TokenKind : uint8_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+enum class TokenKind : uint8_t {
+  kNormal = 1,
+  kUnknown = 2,
+  kControl = 3,
+  kUserDefined = 4,
+  kUnused = 5,
+  kByte = 6
+};
 
 struct VocabSpec {
   std::string model;                // tokenizer.ggml.model: "gpt2", "llama", "gemma4", "none", ...
@@ -20,11 +27,12 @@ struct VocabSpec {
   std::vector<std::string> merges;  // "left right", best first
 
   static constexpr int32_t kNone = -1;
-  int32_t bos = kNone, eos = kNone, eot = kNone, eom = kNone, unk = kNone, sep = kNone, pad = kNone, mask = kNone;
+  int32_t bos = kNone, eos = kNone, eot = kNone, eom = kNone, unk = kNone, sep = kNone, pad = kNone,
+          mask = kNone;
   // unset (-1) means the default of the tokenizer model
   int add_bos = -1, add_eos = -1, add_space_prefix = -1, remove_extra_whitespaces = -1;
   std::vector<uint8_t> precompiled_charsmap;
-  std::string chat_template;        // tokenizer.chat_template; may be empty
+  std::string chat_template;                                         // tokenizer.chat_template; may be empty
   std::vector<std::pair<std::string, std::string>> named_templates;  // tokenizer.chat_template.NAME
 };
 

@@ -32,8 +32,13 @@ class Checker {
   Checker(const Graph& graph, const Op& op) : graph_(graph), op_(op) {}
 
   std::string check() {
+    if (!has_its_attributes()) return "has the attributes of another operation";
     if (std::string fault = counts(); !fault.empty()) return fault;
+    for (const WeightId w : op_.weights)
+      if (w < 0 || static_cast<size_t>(w) >= graph_.weights.size()) return fmt::format("has no weight {}", w);
+    rows();
     shapes();
+    for (size_t i = 0; i < op_.weights.size(); i++) bytes(weight(i));
     return std::move(fault_);
   }
 
@@ -41,6 +46,36 @@ class Checker {
   struct Counts {
     size_t in, out, weights_min, weights_max;
   };
+
+  bool has_its_attributes() const {
+    switch (op_.kind) {
+      case OpKind::kRmsNorm:
+      case OpKind::kHeadNorm:
+        return std::holds_alternative<NormAttrs>(op_.attrs);
+      case OpKind::kLinear:
+      case OpKind::kLmHead:
+        return std::holds_alternative<LinearAttrs>(op_.attrs);
+      case OpKind::kActMul:
+        return std::holds_alternative<ActAttrs>(op_.attrs);
+      case OpKind::kRopeTable:
+        return std::holds_alternative<RopeTableAttrs>(op_.attrs);
+      case OpKind::kRope:
+        return std::holds_alternative<RopeAttrs>(op_.attrs);
+      case OpKind::kKvWrite:
+        return std::holds_alternative<KvAttrs>(op_.attrs);
+      case OpKind::kAttention:
+        return std::holds_alternative<AttentionAttrs>(op_.attrs);
+      case OpKind::kScale:
+      case OpKind::kSoftcap:
+        return std::holds_alternative<ScaleAttrs>(op_.attrs);
+      case OpKind::kEmbed:
+      case OpKind::kGatherRows:
+      case OpKind::kAdd:
+      case OpKind::kQuantAct:
+        return std::holds_alternative<std::monostate>(op_.attrs);
+    }
+    return false;
+  }
 
   std::string counts() const {
     const Counts want = wanted();
@@ -93,7 +128,57 @@ class Checker {
     if (fault_.empty() && (w.kind != WeightKind::kVector || w.cols != n))
       fault_ = fmt::format("tensor '{}' has {} values, expected {}", w.name, w.cols, n);
   }
+  void at_least_one(uint32_t found, std::string_view what) {
+    if (fault_.empty() && found == 0) fault_ = fmt::format("{} is 0, expected 1 or more", what);
+  }
+  void at_most(uint32_t found, uint32_t most, std::string_view what) {
+    if (fault_.empty() && found > most)
+      fault_ = fmt::format("{} is {}, expected at most {}", what, found, most);
+  }
+  void want_rows(const Value& value, Rows expected, std::string_view what) {
+    const auto letter = [](Rows rows) { return rows == Rows::kT ? 'T' : 'R'; };
+    if (fault_.empty() && value.rows != expected)
+      fault_ = fmt::format("rows of {} are {}, expected {}", what, letter(value.rows), letter(expected));
+  }
   void same_width() { want(out().width, in(0).width, "width of the output"); }
+
+  // Rows come from the batch (T) or from what goes in; only gather_rows turns T into R.
+  void rows() {
+    const bool gathers = op_.kind == OpKind::kGatherRows;
+    const Rows expected = op_.in.empty() || gathers ? Rows::kT : in(0).rows;
+    for (size_t i = 0; i < op_.in.size(); i++) want_rows(in(i), expected, i == 0 ? "the input" : "an input");
+    if (!op_.out.empty()) want_rows(out(), gathers ? Rows::kR : expected, "the output");
+  }
+
+  void bytes(const Weight& w) {
+    const Format* format = find_format(w.type);
+    if (!fault_.empty()) return;
+    if (format == nullptr)
+      fault_ = fmt::format("tensor '{}' is of type {}, known are {}", w.name, static_cast<uint32_t>(w.type),
+                           supported_format_names());
+    else if (w.cols % format->block_values != 0)
+      fault_ = fmt::format("tensor '{}' has rows of {} values, not of whole {} blocks", w.name, w.cols,
+                           format->name);
+    else if (w.bytes() != w.rows * row_bytes(*format, w.cols))
+      fault_ = fmt::format("tensor '{}' has {} bytes, expected {}", w.name, w.bytes(),
+                           w.rows * row_bytes(*format, w.cols));
+  }
+
+  void memory(uint32_t group, uint32_t layer, const KvLayer& expected) {
+    if (!fault_.empty()) return;
+    if (group >= graph_.groups.size()) {
+      fault_ = fmt::format("there is no group {}", group);
+      return;
+    }
+    if (layer >= graph_.groups[group].layers.size()) {
+      fault_ = fmt::format("group '{}' has no layer {}", graph_.groups[group].name, layer);
+      return;
+    }
+    const KvLayer& found = graph_.groups[group].layers[layer];
+    want(found.heads, expected.heads, "heads of the layer's memory");
+    want(found.k_dim, expected.k_dim, "k_dim of the layer's memory");
+    want(found.v_dim, expected.v_dim, "v_dim of the layer's memory");
+  }
 
   void shapes() {
     switch (op_.kind) {
@@ -106,6 +191,8 @@ class Checker {
         break;
       case OpKind::kHeadNorm:
         same_width();
+        at_least_one(op_.as<NormAttrs>().heads, "heads");
+        if (!fault_.empty()) break;
         want(in(0).width % op_.as<NormAttrs>().heads, 0, "width mod heads");
         want_vector(0, in(0).width / op_.as<NormAttrs>().heads);
         break;
@@ -122,6 +209,8 @@ class Checker {
         const auto& a = op_.as<RopeAttrs>();
         same_width();
         want(in(0).width, uint64_t{a.heads} * a.head_dim, "width");
+        at_most(a.n_rot, a.head_dim, "n_rot");
+        want(a.n_rot % 2, 0, "n_rot mod 2");
         want(in(1).width, a.n_rot, "table width");
         break;
       }
@@ -129,13 +218,17 @@ class Checker {
         const auto& a = op_.as<KvAttrs>();
         want(in(0).width, uint64_t{a.heads} * a.k_dim, "width of k");
         want(in(1).width, uint64_t{a.heads} * a.v_dim, "width of v");
+        memory(a.group, a.layer, {a.heads, a.k_dim, a.v_dim});
         break;
       }
       case OpKind::kAttention: {
         const auto& a = op_.as<AttentionAttrs>();
         want(in(0).width, uint64_t{a.q_heads} * a.k_dim, "width of q");
         want(out().width, uint64_t{a.q_heads} * a.v_dim, "width of the output");
+        at_least_one(a.kv_heads, "kv heads");
+        if (!fault_.empty()) break;
         want(a.q_heads % a.kv_heads, 0, "q heads mod kv heads");
+        memory(a.group, a.layer, {a.kv_heads, a.k_dim, a.v_dim});
         break;
       }
       case OpKind::kActMul:
@@ -172,7 +265,8 @@ Result<> Graph::validate() const {
     if (std::string fault = Checker(*this, op).check(); !fault.empty())
       return fail("{} ({}): {}", op.name, op_name(op.kind), fault);
   }
-  if (logits < 0 || !made[logits]) return fail("the graph makes no logits");
+  if (logits < 0 || static_cast<size_t>(logits) >= values.size() || !made[logits])
+    return fail("the graph makes no logits");
   return {};
 }
 

@@ -34,8 +34,7 @@ Generation::Generation(Engine& engine, SequenceId sequence, const Tokenizer* tok
       options_(std::move(options)),
       sampler_(options_.sampling, static_cast<int>(engine.model().info.vocabulary)),
       stops_(options_.stops) {
-  if (tokenizer_ != nullptr)
-    decoder_.emplace(*tokenizer_, StreamDecoder::Options{.continues_text = true});
+  if (tokenizer_ != nullptr) decoder_.emplace(*tokenizer_, StreamDecoder::Options{.continues_text = true});
   ids_.reserve(std::min({options_.max_tokens, engine.context(), kReserveTokens}));
   text_.reserve(ids_.capacity() * 8);
   piece_.reserve(1024);
