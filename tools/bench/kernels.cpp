@@ -1,15 +1,21 @@
 // Speed and error of the CPU kernels, one tier at a time.
 //
-//   bench_kernels [--tier NAME] [--type NAME[,NAME…]] [--cols K] [--megabytes M] [--attend]
+//   bench_kernels [--tier NAME] [--type NAME[,NAME…]] [--cols K] [--megabytes M] [--json | --attend]
 //
 // For each format and 1 and 2 threads: GB/s of packed weights at 1 and 4 tokens (a set of --megabytes, larger than the
 // caches), GFLOP/s at 512 tokens and 4096 rows, and the root mean square error against the double
 // product of the unquantized activations, relative. Time is CPU time of each thread, rates of threads are added, so
 // that foreign load disturbs little; the best of several rounds counts.
+//
+// --json: one line a format, of 2 threads, in seconds of the clock on the wall: what tools/bench/kernel_table.py compares.
+#include "backend/cpu/kernels.h"
+
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +25,6 @@
 #include <thread>
 #include <vector>
 
-#include "backend/cpu/kernels.h"
 #include "base/rng.h"
 #include "quant/random_blocks.h"
 
@@ -32,13 +37,16 @@ struct Options {
   uint32_t cols = 4096;
   size_t megabytes = 512;
   bool attend = false;
+  bool json = false;
 };
 
-double cpu_seconds() {
+double seconds_of(clockid_t clock) {
   timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
+double cpu_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
+double wall_seconds() { return seconds_of(CLOCK_MONOTONIC); }
 
 struct Free {
   void operator()(void* p) const { std::free(p); }
@@ -48,6 +56,7 @@ using Buffer = std::unique_ptr<T, Free>;
 template <class T>
 Buffer<T> make_buffer(size_t n) {
   void* p = std::aligned_alloc(2 << 20, (n * sizeof(T) + (2 << 20) - 1) / (2 << 20) * (2 << 20));
+  madvise(p, n * sizeof(T), MADV_HUGEPAGE);  // as the device does; with small pages reads are a third slower
   std::memset(p, 0, n * sizeof(T));
   return Buffer<T>(static_cast<T*>(p));
 }
@@ -76,6 +85,37 @@ double rate(uint32_t threads, int rounds, double amount_each, const std::functio
   return best;
 }
 
+// Runs work(thread) as rate() does, all threads starting a round together; the shortest time from the first start to the
+// last end of a round, in seconds of the wall clock.
+double shortest_round(uint32_t threads, int rounds, const std::function<void(uint32_t)>& work) {
+  struct Span {
+    double begin, end;
+  };
+  std::vector<std::vector<Span>> spans(threads);
+  std::barrier start(threads);
+  std::vector<std::thread> pool;
+  for (uint32_t i = 0; i < threads; ++i) {
+    pool.emplace_back([&, i] {
+      for (int round = 0; round <= rounds; ++round) {
+        start.arrive_and_wait();
+        const double begin = wall_seconds();
+        work(i);
+        if (round > 0) spans[i].push_back({begin, wall_seconds()});
+      }
+    });
+  }
+  for (std::thread& t : pool) t.join();
+  double best = HUGE_VAL;
+  for (size_t round = 0; round < static_cast<size_t>(rounds); ++round) {
+    Span whole = spans[0][round];
+    for (const auto& s : spans) {
+      whole = {std::min(whole.begin, s[round].begin), std::max(whole.end, s[round].end)};
+    }
+    best = std::min(best, whole.end - whole.begin);
+  }
+  return best;
+}
+
 struct Inputs {
   uint32_t tokens, k;
   size_t code_stride;
@@ -83,23 +123,35 @@ struct Inputs {
   Buffer<int8_t> codes;
 
   Inputs(const Kernels& kernels, uint32_t t, uint32_t cols)
-      : tokens(t), k(cols), code_stride((cols + 63) / 64 * 64), f32(make_buffer<float>(size_t{t} * cols)),
-        scale(make_buffer<float>(size_t{t} * cols / 32)), sum(make_buffer<float>(size_t{t} * cols / 32)),
+      : tokens(t),
+        k(cols),
+        code_stride((cols + 63) / 64 * 64),
+        f32(make_buffer<float>(size_t{t} * cols)),
+        scale(make_buffer<float>(size_t{t} * cols / 32)),
+        sum(make_buffer<float>(size_t{t} * cols / 32)),
         codes(make_buffer<int8_t>(t * code_stride)) {
     Rng rng(1);
     for (size_t i = 0; i < size_t{t} * cols; ++i) f32.get()[i] = static_cast<float>(rng.normal());
-    for (uint32_t i = 0; i < t; ++i) {
-      kernels.quantize(f32.get() + size_t{i} * cols, cols, codes.get() + i * code_stride, scale.get() + size_t{i} * cols / 32,
-                       sum.get() + size_t{i} * cols / 32);
+    quantize(kernels, 0, t);
+  }
+  void quantize(const Kernels& kernels, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; ++i) {
+      kernels.quantize(f32.get() + size_t{i} * k, k, codes.get() + i * code_stride,
+                       scale.get() + size_t{i} * k / 32, sum.get() + size_t{i} * k / 32);
     }
   }
-  Activations view() const { return {f32.get(), k, codes.get(), code_stride, scale.get(), sum.get(), k / 32}; }
+  Activations view() const {
+    return {f32.get(), k, codes.get(), code_stride, scale.get(), sum.get(), k / 32};
+  }
 };
 
 class Bench {
  public:
   Bench(const Kernels& kernels, const Options& options, const Format& format)
-      : kernels_(kernels), o_(options), format_(format), panel_(kernels.panel_bytes(format.type, options.cols)),
+      : kernels_(kernels),
+        o_(options),
+        format_(format),
+        panel_(kernels.panel_bytes(format.type, options.cols)),
         x_(kernels, 512, options.cols) {
     const size_t count = std::max<size_t>(o_.megabytes * 1000000 / panel_ / 32 * 32, 32);
     panels_ = make_buffer<std::byte>(count * panel_);
@@ -107,8 +159,8 @@ class Bench {
     file_.resize(row_bytes(format, o_.cols) * kPatternRows);
     random_blocks(format, file_.data(), size_t{kPatternRows} * o_.cols, 1, 0.05f);
     for (uint32_t i = 0; i < kPatternRows / kPanelRows; ++i) {
-      kernels_.pack(format.type, file_.data() + i * kPanelRows * row_bytes(format, o_.cols), kPanelRows, o_.cols,
-                    panels_.get() + i * panel_);
+      kernels_.pack(format.type, file_.data() + i * kPanelRows * row_bytes(format, o_.cols), kPanelRows,
+                    o_.cols, panels_.get() + i * panel_);
     }
     const size_t pattern = kPatternRows / kPanelRows * panel_;
     for (size_t at = pattern; at < count * panel_; at += pattern) {
@@ -125,6 +177,28 @@ class Bench {
     const uint32_t rows = std::min(kPrefillRows, rows_);
     const double flops = 2.0 * o_.cols * rows * tokens;
     return rate(threads, 3, 1e-9 * flops / threads, [&](uint32_t i) { multiply(i, threads, tokens, rows); });
+  }
+  // One line of JSON: shapes, bytes of a row in the file and packed, seconds at 1, 4 and 512 tokens on two threads,
+  // from float32 activations on, as the peer's operation does it.
+  void print_json() {
+    constexpr uint32_t kThreads = 2;
+    std::barrier quantized(kThreads);
+    const auto seconds = [&](uint32_t tokens, uint32_t rows, int rounds) {
+      return shortest_round(kThreads, rounds, [&](uint32_t i) {
+        if (kernels_.reads_codes(format_.type)) {
+          x_.quantize(kernels_, i * tokens / kThreads, (i + 1) * tokens / kThreads);
+          quantized.arrive_and_wait();
+        }
+        multiply(i, kThreads, tokens, rows);
+      });
+    };
+    const uint32_t prefill_rows = std::min(kPrefillRows, rows_);
+    fmt::print(R"({{"type": "{}", "tier": "{}", "threads": {}, "cols": {}, "rows": {}, "rows_at_512": {}, )"
+               R"("file_row_bytes": {}, "packed_row_bytes": {}, )",
+               format_.name, kernels_.name, kThreads, o_.cols, rows_, prefill_rows,
+               row_bytes(format_, o_.cols), static_cast<double>(panel_) / kPanelRows);
+    fmt::print(R"("seconds": {{"1": {:.6e}, "4": {:.6e}, "512": {:.6e}}}, "nrmse": {:.3e}}}{})",
+               seconds(1, rows_, 5), seconds(4, rows_, 5), seconds(512, prefill_rows, 3), error(), '\n');
   }
   double error() {
     constexpr uint32_t kTokens = 8;
@@ -156,7 +230,8 @@ class Bench {
   void multiply(uint32_t thread, uint32_t threads, uint32_t tokens, uint32_t rows) {
     const uint32_t each = rows / threads / kPanelRows * kPanelRows, begin = thread * each;
     thread_local Buffer<std::byte> scratch = make_buffer<std::byte>(kernels_.matmul_scratch(512));
-    thread_local Buffer<float> y = make_buffer<float>(std::max<size_t>(size_t{512} * kPrefillRows, size_t{4} * rows_));
+    thread_local Buffer<float> y =
+        make_buffer<float>(std::max<size_t>(size_t{512} * kPrefillRows, size_t{4} * rows_));
     kernels_.matmul(weight(), x_.view(), tokens, begin, begin + each, y.get(), rows, scratch.get());
   }
 
@@ -170,10 +245,15 @@ class Bench {
   std::vector<std::byte> file_;
 };
 
+void print_head(const Kernels& kernels, const Options& o) {
+  fmt::print("tier {}, K {}, {} MB of weights; GB/s at 1 and 4 tokens, GFLOP/s at 512; threads 1 | 2\n",
+             kernels.name, o.cols, o.megabytes);
+  fmt::print("{:8} {:>7} {:>7} {:>7} | {:>7} {:>7} {:>7}   nrmse\n", "type", "T=1", "T=4", "T=512", "T=1",
+             "T=4", "T=512");
+}
+
 void bench_types(const Kernels& kernels, const Options& o) {
-  fmt::print("tier {}, K {}, {} MB of weights; GB/s at 1 and 4 tokens, GFLOP/s at 512; threads 1 | 2\n", kernels.name,
-             o.cols, o.megabytes);
-  fmt::print("{:8} {:>7} {:>7} {:>7} | {:>7} {:>7} {:>7}   nrmse\n", "type", "T=1", "T=4", "T=512", "T=1", "T=4", "T=512");
+  if (!o.json) print_head(kernels, o);
   std::string rest = o.types;
   while (!rest.empty()) {
     const size_t comma = rest.find(',');
@@ -181,30 +261,41 @@ void bench_types(const Kernels& kernels, const Options& o) {
     rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
     const Format* format = find_format(name);
     if (format == nullptr || !kernels.can_pack(format->type)) {
-      fmt::print("{:8} cannot be packed\n", name);
+      if (o.json)
+        fmt::print("{{\"type\": \"{}\", \"missing\": true}}\n", name);
+      else
+        fmt::print("{:8} cannot be packed\n", name);
       continue;
     }
     Bench b(kernels, o, *format);
-    fmt::print("{:8} {:7.1f} {:7.1f} {:7.0f} | {:7.1f} {:7.1f} {:7.0f}   {:.2e}\n", format->name, b.decode(1, 1),
-               b.decode(1, 4), b.prefill(1, 512), b.decode(2, 1), b.decode(2, 4), b.prefill(2, 512), b.error());
+    if (o.json) {
+      b.print_json();
+      continue;
+    }
+    fmt::print("{:8} {:7.1f} {:7.1f} {:7.0f} | {:7.1f} {:7.1f} {:7.0f}   {:.2e}\n", format->name,
+               b.decode(1, 1), b.decode(1, 4), b.prefill(1, 512), b.decode(2, 1), b.decode(2, 4),
+               b.prefill(2, 512), b.error());
     std::fflush(stdout);
   }
 }
 
 // GFLOP/s of attention: rows × positions, and GB/s of cache for the few rows of one token.
 void bench_attend(const Kernels& kernels) {
-  fmt::print("attention of tier {}, one thread\n{:>5} {:>5} {:>6} {:>9} {:>9} {:>8}\n", kernels.name, "rows", "dim",
-             "S", "kv", "GFLOP/s", "GB/s");
-  for (const auto& [kv, name] : {std::pair{KvType::kF16, "f16"}, {KvType::kF32, "f32"}, {KvType::kInt8, "int8"}}) {
+  fmt::print("attention of tier {}, one thread\n{:>5} {:>5} {:>6} {:>9} {:>9} {:>8}\n", kernels.name, "rows",
+             "dim", "S", "kv", "GFLOP/s", "GB/s");
+  for (const auto& [kv, name] :
+       {std::pair{KvType::kF16, "f16"}, {KvType::kF32, "f32"}, {KvType::kInt8, "int8"}}) {
     for (const uint32_t dim : {64u, 128u}) {
       for (const auto& [rows, positions] : {std::pair{512u, 512u}, {3u, 512u}, {4u, 4096u}}) {
         const size_t page = kernels.kv_page_bytes(kv, dim);
-        const uint32_t blocks = positions / kBlock, copies = rows > 100 ? 1 : (256u << 20) / (2 * page * blocks);
+        const uint32_t blocks = positions / kBlock,
+                       copies = rows > 100 ? 1 : (256u << 20) / (2 * page * blocks);
         auto pages = make_buffer<std::byte>(2 * page * blocks * copies);
         std::vector<float> row(dim, 0.5f);
         for (uint32_t p = 0; p < 2 * blocks * copies; ++p) {
           for (uint32_t slot = 0; slot < kBlock; ++slot) {
-            (p % 2 == 0 ? kernels.kv_store_k : kernels.kv_store_v)(kv, pages.get() + p * page, dim, slot, row.data());
+            (p % 2 == 0 ? kernels.kv_store_k : kernels.kv_store_v)(kv, pages.get() + p * page, dim, slot,
+                                                                   row.data());
           }
         }
         auto q = make_buffer<float>(rows * dim), out = make_buffer<float>(rows * dim);
@@ -218,13 +309,13 @@ void bench_attend(const Kernels& kernels) {
               k.push_back(pages.get() + (c * blocks + b) * 2 * page);
               v.push_back(k.back() + page);
             }
-            kernels.attend({q.get(), dim, out.get(), dim, position.data(), rows, k.data(), v.data(), kv, kv, dim, dim,
-                            0.1f, 0.0f, 0, nullptr},
+            kernels.attend({q.get(), dim, out.get(), dim, position.data(), rows, k.data(), v.data(), kv, kv,
+                            dim, dim, 0.1f, 0.0f, 0, nullptr},
                            scratch.get());
           }
         });
-        fmt::print("{:5} {:5} {:6} {:>9} {:9.1f} {:8.1f}\n", rows, dim, positions, name, 1e-9 * flops * per_second,
-                   1e-9 * bytes * per_second);
+        fmt::print("{:5} {:5} {:6} {:>9} {:9.1f} {:8.1f}\n", rows, dim, positions, name,
+                   1e-9 * flops * per_second, 1e-9 * bytes * per_second);
       }
     }
   }
@@ -238,13 +329,22 @@ int run(int argc, char** argv) {
       o.attend = true;
       continue;
     }
+    if (flag == "--json") {
+      o.json = true;
+      continue;
+    }
     if (i + 1 == argc) return fmt::print(stderr, "{}: a value is missing\n", flag), 1;
     const char* value = argv[++i];
-    if (flag == "--tier") o.tier = value;
-    else if (flag == "--type") o.types = value;
-    else if (flag == "--cols") o.cols = static_cast<uint32_t>(std::atoi(value));
-    else if (flag == "--megabytes") o.megabytes = static_cast<size_t>(std::atoi(value));
-    else return fmt::print(stderr, "unknown flag {}\n", flag), 1;
+    if (flag == "--tier")
+      o.tier = value;
+    else if (flag == "--type")
+      o.types = value;
+    else if (flag == "--cols")
+      o.cols = static_cast<uint32_t>(std::atoi(value));
+    else if (flag == "--megabytes")
+      o.megabytes = static_cast<size_t>(std::atoi(value));
+    else
+      return fmt::print(stderr, "unknown flag {}\n", flag), 1;
   }
   const Kernels* kernels = pick_kernels(o.tier);
   if (kernels == nullptr || !kernels->supported()) return fmt::print(stderr, "no such tier here\n"), 1;
