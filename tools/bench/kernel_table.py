@@ -118,7 +118,7 @@ def below_floor(results, base):
     out = [f"{kind} has no kernel" for kind, sides in results.items() if sides is None]
     for kind, sides in results.items():
         if sides and base and kind not in FLOATS and sides["brass"]["gbs"] < FLOOR * base:
-            out.append(f"{kind}: {sides['brass']['gbs'] / base:.0%} of Q4_K's GB/s at T = 1")
+            out.append(f"{kind}: {sides['brass']['gbs'] / base:.1%} of Q4_K's GB/s at T = 1")
     return out
 
 
