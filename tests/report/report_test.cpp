@@ -36,7 +36,7 @@ TEST(Statistics, EqualValuesHaveAnIntervalOfNoWidth) {
 TEST(Statistics, IntervalsCoverTheTruthAsOftenAsTheySay) {
   Rng rng(3);
   int covered = 0, covered_paired = 0;
-  constexpr int kExperiments = 120;
+  constexpr int kExperiments = 50;
   double width = 0, width_paired = 0;
   for (int e = 0; e < kExperiments; ++e) {
     std::vector<double> a(25), b(25);
