@@ -13,8 +13,9 @@ namespace brass {
 // tree), or nothing, after saying what is skipped.
 inline std::optional<std::string> shared_data(const std::string& name) {
   const char* given = std::getenv("BRASS_SHARED_DATA");
-  const std::filesystem::path root =
-      given != nullptr ? std::filesystem::path(given) : std::filesystem::path(BRASS_SOURCE_DIR) / "../shared/data";
+  const std::filesystem::path root = given != nullptr
+                                         ? std::filesystem::path(given)
+                                         : std::filesystem::path(BRASS_SOURCE_DIR) / "../shared/data";
   const std::filesystem::path path = root / name;
   if (std::filesystem::exists(path)) return path.string();
   std::printf("[  SKIPPED ] reference data '%s' is not at %s\n", name.c_str(), root.string().c_str());

@@ -20,37 +20,41 @@ namespace brass::cpu {
 
 namespace {
 
-constexpr uint32_t kMaxK = 65536;       // what the scratch holds sums of codes for
-constexpr uint32_t kTokenBlock = 512;   // tokens that share one unpacking of the weights
-constexpr uint32_t kUnpackBlocks = 8;   // blocks of 32 values that are unpacked at once
-constexpr uint32_t kFloatUnpack = 128;  // values, for float weights: a multiple of 64
+constexpr uint32_t kMaxK = 65536;      // what the scratch holds sums of codes for
+constexpr uint32_t kTokenBlock = 512;  // most tokens that share one unpacking of the weights
+constexpr uint32_t kTokenBytes =
+    768 << 10;                     // of their codes, which every group of panels reads: they stay in L2
+constexpr uint32_t kMaxSuper = 8;  // blocks of a scale record
 constexpr uint32_t kDecodeTokens = 4;
-constexpr size_t kPanelTile = std::max<size_t>(kUnpackBlocks * 512, kFloatUnpack * 16 * sizeof(float));
 
 // A thread's scratch, from one allocation.
 struct Scratch {
-  std::byte* tile;  // unpacked weights, kPanelTile a panel
-  float* scale;     // [panels][kUnpackBlocks][2][16]
-  float* offset;    // [panels][kUnpackBlocks][16]
+  std::byte* tile;  // [panels] unpacked weights, tile_bytes() each
+  float* scale;     // [panels][tile_blocks][2][16]
+  float* offset;    // [panels][tile_blocks][16]
   float* c;         // [tokens][panels · 16]
   int16_t* sum16;   // [tokens][sum16_stride]
 };
 
 size_t sum16_stride(uint32_t k) { return (size_t{k} + 63) / 64 * 4; }
-
-size_t scratch_bytes(uint32_t panels, uint32_t max_t) {
-  const size_t tokens = std::min(std::max(max_t, kDecodeTokens), kTokenBlock);
-  const size_t floats = panels * (kUnpackBlocks * (2 + 1) * 16 + tokens * 16);
-  return panels * kPanelTile + floats * sizeof(float) + tokens * sum16_stride(kMaxK) * sizeof(int16_t);
+size_t tile_bytes(const LinearParts& parts) {
+  return std::max<size_t>(parts.tile_blocks * 512, kFloatTileK * kPanelRows * sizeof(float));
 }
 
-Scratch divide(std::byte* bytes, uint32_t panels, uint32_t tokens) {
+size_t scratch_bytes(const LinearParts& parts, uint32_t max_t) {
+  const size_t tokens = std::min(std::max(max_t, kDecodeTokens), kTokenBlock);
+  const size_t floats = parts.tile_panels * (parts.tile_blocks * (2 + 1) * 16 + tokens * 16);
+  return parts.tile_panels * tile_bytes(parts) + floats * sizeof(float) +
+         tokens * sum16_stride(kMaxK) * sizeof(int16_t);
+}
+
+Scratch divide(std::byte* bytes, const LinearParts& parts, uint32_t tokens) {
   Scratch s;
   s.tile = bytes;
-  s.scale = reinterpret_cast<float*>(bytes + panels * kPanelTile);
-  s.offset = s.scale + panels * kUnpackBlocks * 2 * 16;
-  s.c = s.offset + panels * kUnpackBlocks * 16;
-  s.sum16 = reinterpret_cast<int16_t*>(s.c + size_t{tokens} * panels * 16);
+  s.scale = reinterpret_cast<float*>(bytes + parts.tile_panels * tile_bytes(parts));
+  s.offset = s.scale + parts.tile_panels * parts.tile_blocks * 2 * 16;
+  s.c = s.offset + parts.tile_panels * parts.tile_blocks * 16;
+  s.sum16 = reinterpret_cast<int16_t*>(s.c + size_t{tokens} * parts.tile_panels * 16);
   return s;
 }
 
@@ -112,29 +116,30 @@ void over_k(const Piece& p, uint32_t row, uint32_t panels, uint32_t step_values,
 void multiply_quantized(const LinearParts& parts, uint8_t index, const Piece& p) {
   const LayoutFacts facts = layout_facts(index);
   const uint32_t blocks_in_k = p.w.cols / 32;
-  parts.enter(p.tokens, facts.halves);
+  parts.enter(p.tokens, facts.kind);
   for (uint32_t row = p.begin; row < p.end; row += parts.tile_panels * kPanelRows) {
     const uint32_t panels = std::min(parts.tile_panels, (p.end - row + kPanelRows - 1) / kPanelRows);
-    over_k(p, row, panels, kUnpackBlocks * 32,
+    over_k(p, row, panels, parts.tile_blocks * 32,
            [&](uint32_t k, uint32_t n, const float* c_in, size_t c_in_stride, float* c_out,
                size_t c_out_stride) {
              const uint32_t first = k / 32, blocks = n / 32;
              auto* codes = reinterpret_cast<uint8_t*>(p.s.tile);
              for (uint32_t i = 0; i < panels; ++i) {
-               parts.quantized[index].unpack({.panel = p.panel(row + i * kPanelRows),
-                                              .panel_blocks = blocks_in_k,
-                                              .first = first,
-                                              .blocks = blocks,
-                                              .codes = codes + size_t{i} * blocks * 512,
-                                              .scale = p.s.scale + size_t{i} * blocks * facts.halves * 16,
-                                              .offset = p.s.offset + size_t{i} * blocks * 16});
+               parts.quantized[index].unpack(
+                   {.panel = p.panel(row + i * kPanelRows),
+                    .panel_blocks = blocks_in_k,
+                    .first = first,
+                    .blocks = blocks,
+                    .codes = codes + size_t{i} * blocks * 512,
+                    .scale = p.s.scale + size_t{i} * blocks * scale_vectors(facts.kind) * 16,
+                    .offset = p.s.offset + size_t{i} * blocks * 16});
              }
              parts.tile({.codes = codes,
                          .scale = p.s.scale,
-                         .offset = facts.offset ? p.s.offset : nullptr,
+                         .offset = p.s.offset,
+                         .kind = facts.kind,
                          .panels = panels,
                          .blocks = blocks,
-                         .halves = facts.halves,
                          .zero = facts.zero,
                          .tokens = p.tokens,
                          .x = p.x.codes + k,
@@ -157,11 +162,11 @@ void multiply_float(const LinearParts& parts, uint8_t index, const Piece& p) {
   const size_t value_bytes = find_format(p.w.type)->block_bytes;
   for (uint32_t row = p.begin; row < p.end; row += parts.tile_panels * kPanelRows) {
     const uint32_t panels = std::min(parts.tile_panels, (p.end - row + kPanelRows - 1) / kPanelRows);
-    over_k(p, row, panels, kFloatUnpack,
+    over_k(p, row, panels, kFloatTileK,
            [&](uint32_t k, uint32_t n, const float* c_in, size_t c_in_stride, float* c_out,
                size_t c_out_stride) {
              auto* tile = reinterpret_cast<float*>(p.s.tile);
-             const size_t panel_stride = kFloatUnpack * kPanelRows;
+             const size_t panel_stride = kFloatTileK * kPanelRows;
              for (uint32_t i = 0; i < panels; ++i) {
                const uint8_t* values = p.panel(row + i * kPanelRows) + k * kPanelRows * value_bytes;
                parts.floats[index].expand(values, size_t{n} * kPanelRows, tile + i * panel_stride);
@@ -188,7 +193,7 @@ void multiply(const LinearParts& parts, const Piece& p) {
   }
   const auto q = quantized_index(p.w.type);
   ENSURE(q, "type {}", static_cast<uint32_t>(p.w.type));
-  if (few || !parts.signed_tile) {
+  if (few || !parts.signed_tile || layout_facts(*q).kind == layout::Kind::kMins) {
     for (uint32_t t = 0; t < p.tokens; ++t) {
       parts.sum16(p.x.codes + t * p.x.code_stride, p.w.cols, p.s.sum16 + t * sum16_stride(p.w.cols));
     }
@@ -198,7 +203,7 @@ void multiply(const LinearParts& parts, const Piece& p) {
 
 template <const LinearParts& parts>
 size_t matmul_scratch(uint32_t max_t) {
-  return scratch_bytes(parts.tile_panels, max_t);
+  return scratch_bytes(parts, max_t);
 }
 
 template <const LinearParts& parts>
@@ -207,10 +212,11 @@ void matmul(const PackedWeight& w, const Activations& x, uint32_t T, uint32_t ro
   ENSURE(row_begin % kPanelRows == 0 && row_end <= w.rows && w.cols <= kMaxK,
          "rows {} to {} of {}, {} columns", row_begin, row_end, w.rows, w.cols);
   if (row_begin >= row_end) return;
-  for (uint32_t t = 0; t < T; t += kTokenBlock) {
-    const uint32_t tokens = std::min(T - t, kTokenBlock);
+  const uint32_t block = std::clamp(kTokenBytes / w.cols / 16 * 16, 32u, kTokenBlock);
+  for (uint32_t t = 0; t < T; t += block) {
+    const uint32_t tokens = std::min(T - t, block);
     multiply(parts, {w, from_token(x, t), tokens, row_begin, row_end, y + t * y_stride, y_stride,
-                     divide(scratch, parts.tile_panels, tokens)});
+                     divide(scratch, parts, tokens)});
   }
 }
 
@@ -232,16 +238,24 @@ void unpack_row(const PackedWeight& w, uint32_t row, float* out) {
   ENSURE(q && row < w.rows, "row {} of {}, type {}", row, w.rows, static_cast<uint32_t>(w.type));
   const LayoutFacts facts = layout_facts(*q);
   const int zero = parts.signed_tile ? 0 : static_cast<int>(facts.zero);
-  alignas(64) uint8_t codes[kUnpackBlocks * 512];
-  alignas(64) float scale[kUnpackBlocks * 2 * 16], offset[kUnpackBlocks * 16];
+  alignas(64) uint8_t codes[kMaxSuper * 512];
+  alignas(64) float scale[kMaxSuper * 2 * 16], offset[kMaxSuper * 16];
   for (uint32_t first = 0; first < w.cols / 32; first += facts.super) {
     parts.quantized[*q].unpack(
         {reinterpret_cast<const uint8_t*>(panel), w.cols / 32, first, facts.super, codes, scale, offset});
     for (uint32_t i = 0; i < facts.super * 32; ++i) {
       const uint8_t u = codes[i / 4 * 64 + lane * 4 + i % 4];
-      const int code = parts.signed_tile ? static_cast<int8_t>(u) : u - zero;
-      const float product = scale[i * facts.halves / 32 * 16 + lane] * static_cast<float>(code);
-      out[32 * first + i] = facts.offset ? product + offset[i / 32 * 16 + lane] : product;
+      const auto code = static_cast<float>(parts.signed_tile ? static_cast<int8_t>(u) : u - zero);
+      const uint32_t block = i / 32, half = i / 16 % 2;
+      const float* s = scale + size_t{block} * scale_vectors(facts.kind) * 16 + lane;
+      float& value = out[32 * first + i];
+      value = s[facts.kind == layout::Kind::kHalves ? 16 * half : 0] * code;
+      if (facts.kind == layout::Kind::kOffset) value += offset[block * 16 + lane];
+      if (facts.kind == layout::Kind::kMins) {
+        int16_t mins[2];
+        std::memcpy(mins, offset + block * 16 + lane, sizeof mins);
+        value += s[16] * static_cast<float>(mins[half]);
+      }
     }
   }
 }

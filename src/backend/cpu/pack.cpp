@@ -2,14 +2,26 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "backend/cpu/kernel_types.h"
 #include "backend/cpu/layout.h"
+#include "backend/cpu/pack_grid.h"
 #include "base/check.h"
 #include "quant/common/k_scales.h"
+#include "quant/iq4_nl/block.h"
+#include "quant/iq4_xs/block.h"
+#include "quant/mxfp4/block.h"
+#include "quant/nvfp4/block.h"
+#include "quant/q1_0/block.h"
+#include "quant/q2_0/block.h"
+#include "quant/q2_k/block.h"
+#include "quant/q3_k/block.h"
 #include "quant/q4_k/block.h"
 #include "quant/q5_k/block.h"
 #include "quant/q6_k/block.h"
+#include "quant/tq1_0/block.h"
+#include "quant/tq2_0/block.h"
 
 namespace brass::cpu {
 namespace {
@@ -57,7 +69,8 @@ void write_planes(const BlockCodes& u, uint8_t* out) {
   }
   if constexpr (planes == Planes::kNibblesBits) write_bits(u, 4, out + 256);
   if constexpr (planes == Planes::kNibblesPairs) write_pairs(u, 4, out + 256);
-  if constexpr (planes == Planes::kPairs) write_pairs(u, 0, out);
+  if constexpr (planes == Planes::kPairs || planes == Planes::kPairsBits) write_pairs(u, 0, out);
+  if constexpr (planes == Planes::kPairsBits) write_bits(u, 2, out + 128);
   if constexpr (planes == Planes::kBits) write_bits(u, 0, out);
   if constexpr (planes == Planes::kBytes) std::memcpy(out, u, sizeof u);
 }
@@ -67,8 +80,9 @@ void put16(uint8_t* record, uint32_t slot, const std::byte* from) { std::memcpy(
 // write_record<L>(record, row, block): the row's numbers from one block of the file.
 template <class L>
 void write_record(uint8_t* record, uint32_t row, const std::byte* block) {
-  put16(record, row, block);                                     // d leads these blocks
-  if constexpr (L::kOffset) put16(record + 32, row, block + 2);  // and m follows it
+  put16(record, row, block);  // d leads these blocks
+  if constexpr (L::kTileKind == layout::Kind::kOffset)
+    put16(record + 32, row, block + 2);  // and m follows it
 }
 
 void write_k_record(uint8_t* record, uint32_t row, uint16_t d, uint16_t dmin, const uint8_t (&packed)[12]) {
@@ -102,32 +116,154 @@ void write_record<layout::Q6_K>(uint8_t* record, uint32_t row, const std::byte* 
   for (int g = 0; g < 16; ++g) record[32 + 16 * g + row] = static_cast<uint8_t>(b.scales[g]);
 }
 
+template <>
+void write_record<layout::Q2_K>(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const BlockQ2_K*>(block);
+  for (int g = 0; g < 16; ++g) record[16 * g + row] = b.scales[g];
+  std::memcpy(record + 256 + 2 * row, &b.d, 2);
+  std::memcpy(record + 288 + 2 * row, &b.dmin, 2);
+}
+
+template <>
+void write_record<layout::Q3_K>(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const BlockQ3_K*>(block);
+  for (int i = 0; i < 8; ++i) record[16 * i + row] = b.scales[i];  // the file's nibbles are of g and g + 8
+  for (int i = 0; i < 4; ++i) record[128 + 16 * i + row] = b.scales[8 + i];  // and its pairs of i, i + 4, …
+  std::memcpy(record + 192 + 2 * row, &b.d, 2);
+}
+
+template <>
+void write_record<layout::IQ4_XS>(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const BlockIQ4_XS*>(block);
+  for (int j = 0; j < 8; ++j) {
+    const int low = b.scales_l[j / 2] >> (4 * (j % 2)) & 15, high = b.scales_h >> (2 * j) & 3;
+    record[16 * (j % 4) + row] |= static_cast<uint8_t>(low << (j < 4 ? 0 : 4));
+    record[64 + 16 * (j % 2) + row] |= static_cast<uint8_t>(high << (j / 2 * 2));
+  }
+  std::memcpy(record + 96 + 2 * row, &b.d, 2);
+}
+
+template <>
+void write_record<layout::MXFP4>(uint8_t* record, uint32_t row, const std::byte* block) {
+  record[row] = reinterpret_cast<const BlockMXFP4*>(block)->e;
+}
+
+template <>
+void write_record<layout::NVFP4>(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const BlockNVFP4*>(block);
+  for (int g = 0; g < 4; ++g) record[16 * g + row] = b.scales[g];
+}
+
+// These have their d behind the codes.
+template <>
+void write_record<layout::TQ1_0>(uint8_t* record, uint32_t row, const std::byte* block) {
+  put16(record, row, block + offsetof(BlockTQ1_0, d));
+}
+template <>
+void write_record<layout::TQ2_0>(uint8_t* record, uint32_t row, const std::byte* block) {
+  put16(record, row, block + offsetof(BlockTQ2_0, d));
+}
+
+// read_codes<L>(format, block, out): the unsigned codes of one block of the file, in the order of its values.
+template <class L>
+void read_codes(const Format& format, const std::byte* block, uint8_t* out) {
+  CanonicalBlock view;
+  format.view(block, view);
+  for (uint32_t j = 0; j < format.block_values; ++j)
+    out[j] = static_cast<uint8_t>(view.code[j] + static_cast<int>(L::kZero));
+}
+
+// The panel keeps indices of levels, not levels. `half`: the distance of a byte's two values.
+void split_nibbles(const uint8_t* bytes, uint32_t half, uint32_t groups, uint8_t* out) {
+  for (uint32_t g = 0; g < groups; ++g) {
+    for (uint32_t j = 0; j < half; ++j) {
+      out[2 * half * g + j] = bytes[half * g + j] & 15;
+      out[2 * half * g + half + j] = bytes[half * g + j] >> 4;
+    }
+  }
+}
+template <>
+void read_codes<layout::IQ4_NL>(const Format&, const std::byte* block, uint8_t* out) {
+  split_nibbles(reinterpret_cast<const BlockIQ4_NL*>(block)->qs, 16, 1, out);
+}
+template <>
+void read_codes<layout::MXFP4>(const Format&, const std::byte* block, uint8_t* out) {
+  split_nibbles(reinterpret_cast<const BlockMXFP4*>(block)->qs, 16, 1, out);
+}
+template <>
+void read_codes<layout::IQ4_XS>(const Format&, const std::byte* block, uint8_t* out) {
+  split_nibbles(reinterpret_cast<const BlockIQ4_XS*>(block)->qs, 16, 8, out);
+}
+template <>
+void read_codes<layout::NVFP4>(const Format&, const std::byte* block, uint8_t* out) {
+  split_nibbles(reinterpret_cast<const BlockNVFP4*>(block)->qs, 8, 4, out);
+}
+
+template <class L>
+void write_codes(const BlockCodes* u, uint8_t* codes) {
+  for (uint32_t j = 0; j < L::kSuper; ++j) write_planes<L::kPlanes>(u[j], codes + j * L::kCodes);
+}
+template <>
+void write_codes<layout::Q1_0>(const BlockCodes* u, uint8_t* codes) {
+  for (uint32_t j = 0; j < layout::Q1_0::kSuper; ++j) write_bits(u[j], 1, codes + j * layout::Q1_0::kCodes);
+}
+template <>
+void write_codes<layout::TQ1_0>(const BlockCodes* u, uint8_t* codes) {
+  for (uint32_t n = 0; n < 13; ++n) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      uint32_t digits = 0;
+      for (uint32_t i = 5 * n; i < 5 * n + 5; ++i) digits = 3 * digits + (i < 64 ? u[i / 8][i % 8][lane] : 0);
+      codes[kLanes * n + lane] = static_cast<uint8_t>((digits * 256 + 242) / 243);
+    }
+  }
+}
+
 template <class L>
 void pack_quantized(const Format& format, const std::byte* rows, uint32_t rows_here, uint32_t cols,
                     uint8_t* panel) {
-  const uint32_t file_blocks = cols / format.block_values, per_file_block = format.block_values / 32;
+  const uint32_t file_blocks = cols / format.block_values;
   const size_t stride = row_bytes(format, cols);
   uint8_t* codes = panel + layout::scales_bytes<L>(cols / 32);
-  static_assert(L::kSuper == 1 || L::kSuper == 8);
-  ENSURE(per_file_block == L::kSuper, "{}", format.name);
+  ENSURE(format.block_values == L::kSuper * 32, "{}", format.name);
   std::memset(panel, 0, layout::panel_bytes<L>(cols / 32));
-  CanonicalBlock view;
-  BlockCodes u[kMaxBlockValues / 32];
-  std::memset(u, L::kZero, sizeof u);
+  uint8_t row_codes[kMaxBlockValues];
+  BlockCodes u[L::kSuper];
+  constexpr bool kIndices = L::kPlanes == Planes::kNibbles && (L::kZero == 128 || L::kZero == 12);
+  std::memset(u, kIndices ? 0 : L::kZero, sizeof u);
   for (uint32_t i = 0; i < file_blocks; ++i) {
     for (uint32_t row = 0; row < rows_here; ++row) {
       const std::byte* block = rows + row * stride + i * format.block_bytes;
-      format.view(block, view);
-      for (uint32_t j = 0; j < format.block_values; ++j)
-        view.code[j] = static_cast<int8_t>(view.code[j] + static_cast<int>(L::kZero));
+      read_codes<L>(format, block, row_codes);
       for (uint32_t v = 0; v < format.block_values / 4; ++v) {
-        std::memcpy(&u[v / 8][v % 8][4 * row], view.code + 4 * v, 4);
+        std::memcpy(&u[v / 8][v % 8][4 * row], row_codes + 4 * v, 4);
       }
       write_record<L>(panel + i * L::kScales, row, block);
     }
-    for (uint32_t j = 0; j < per_file_block; ++j, codes += layout::plane_bytes(L::kPlanes)) {
-      write_planes<L::kPlanes>(u[j], codes);
+    write_codes<L>(u, codes + size_t{i} * L::kSuper * L::kCodes);
+  }
+}
+
+template <class L>
+void pack_grid(const Format& format, const std::byte* rows, uint32_t rows_here, uint32_t cols,
+               uint8_t* panel) {
+  const size_t stride = row_bytes(format, cols);
+  uint8_t* codes = panel + layout::scales_bytes<L>(cols / 32);
+  std::memset(panel, 0, layout::panel_bytes<L>(cols / 32));
+  for (uint32_t row = 0; row < rows_here; ++row) {
+    for (uint32_t i = 0; i < cols / format.block_values; ++i) {
+      put_row<L>({panel + i * L::kScales, codes + size_t{i} * L::kSuper * L::kCodes, row},
+                 rows + row * stride + i * format.block_bytes);
     }
+  }
+}
+
+template <class L>
+constexpr auto packer() {
+  constexpr bool kIsGrid = L::kPlanes == Planes::kOwn && !std::is_same_v<L, layout::TQ1_0>;
+  if constexpr (kIsGrid) {
+    return pack_grid<L>;
+  } else {
+    return pack_quantized<L>;
   }
 }
 
@@ -149,11 +285,11 @@ struct Packer {
   void (*pack)(const Format&, const std::byte*, uint32_t, uint32_t, uint8_t*);
 };
 
-#define BRASS_ROW(name)                                                                             \
-  Packer{Type::name,                                                                                \
-         {layout::name::kSuper, layout::name::kHalves, layout::name::kZero, layout::name::kOffset}, \
-         layout::panel_bytes<layout::name>,                                                         \
-         pack_quantized<layout::name>},
+#define BRASS_ROW(name)                                                            \
+  Packer{Type::name,                                                               \
+         {layout::name::kSuper, layout::name::kTileKind, layout::name::kTileZero}, \
+         layout::panel_bytes<layout::name>,                                        \
+         packer<layout::name>()},
 constexpr Packer kPackers[] = {BRASS_CPU_QUANTIZED(BRASS_ROW)};
 #undef BRASS_ROW
 #define BRASS_ROW(name) Type::name,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "backend/cpu/layout.h"
 #include "quant/format.h"
 
 namespace brass::cpu {
@@ -17,8 +18,9 @@ std::optional<uint8_t> float_index(Type type);
 
 // The facts of a quantized type's layout that the product's driver needs.
 struct LayoutFacts {
-  uint32_t super, halves, zero;
-  bool offset;
+  uint32_t super;
+  layout::Kind kind;  // of the unpacked form, as is zero
+  uint32_t zero;
 };
 LayoutFacts layout_facts(uint8_t quantized_index);
 

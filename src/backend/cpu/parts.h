@@ -33,16 +33,17 @@ struct UnpackArgs {
   uint32_t panel_blocks;   // K / 32
   uint32_t first, blocks;  // which; multiples of the type's kSuper
   uint8_t* codes;  // [blocks][8][64]: unsigned codes, or canonical ones where LinearParts::signed_tile
-  float* scale;    // [blocks][halves][16]
-  float* offset;   // [blocks][16], where the type has offsets
+  float* scale;    // [blocks][scale_vectors(kind)][16]
+  float* offset;   // kOffset: [blocks][16]; kMins: [blocks][16] pairs of int16, one of each half
 };
 
 // C[t][panel rows] (+)= the product of tokens and `panels` unpacked panels over `blocks` blocks.
 struct TileArgs {
   const uint8_t* codes;  // per panel: [blocks][8][64]
-  const float* scale;    // per panel: [blocks][halves][16]
-  const float* offset;   // per panel: [blocks][16], or null
-  uint32_t panels, blocks, halves, zero;
+  const float* scale;    // per panel, as in UnpackArgs
+  const float* offset;   // likewise
+  layout::Kind kind;
+  uint32_t panels, blocks, zero;
   uint32_t tokens;
   const int8_t* x;  // [tokens][x_stride], at the first block
   size_t x_stride;
@@ -56,6 +57,8 @@ struct TileArgs {
   float* c_out;  // may be c_in
   size_t c_out_stride;
 };
+
+inline constexpr uint32_t kFloatTileK = 128;  // most values of K in one FloatTileArgs; a multiple of 64
 
 // The same for float weights, expanded to f32 [panel][k][16].
 struct FloatTileArgs {
@@ -71,6 +74,10 @@ struct FloatTileArgs {
   size_t c_out_stride;
 };
 
+constexpr uint32_t scale_vectors(layout::Kind kind) {
+  return kind == layout::Kind::kHalves || kind == layout::Kind::kMins ? 2 : 1;
+}
+
 struct QuantizedParts {
   void (*decode[4])(const DecodeArgs&);  // 1 … 4 tokens
   void (*unpack)(const UnpackArgs&);
@@ -81,11 +88,11 @@ struct FloatParts {
 };
 
 struct LinearParts {
-  uint32_t tile_panels;  // most panels in one tile call
+  uint32_t tile_panels, tile_blocks;  // most panels and blocks in one tile call; blocks: a multiple of 8
   bool signed_tile;
   // Before the first and after the last tile call of a piece of work; all its calls have these tokens and
   // halves.
-  void (*enter)(uint32_t tokens, uint32_t halves);
+  void (*enter)(uint32_t tokens, layout::Kind kind);
   void (*leave)();
   void (*tile)(const TileArgs&);
   void (*float_tile)(const FloatTileArgs&);

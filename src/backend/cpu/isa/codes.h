@@ -46,6 +46,26 @@ BRASS_INLINE void nibble_pair_step(const uint8_t* p, I low, I high, Fn f) {
   f(i + 4, (shr<4>(both) & set_bytes(0x0f)) | pair_at<i, 4>(high));
 }
 
+template <int v>
+struct Index {
+  static constexpr int value = v;
+  constexpr operator int() const { return v; }
+};
+template <int i, class Fn>
+BRASS_INLINE void pair_step(const uint8_t* p, Fn f) {
+  const I four = load_i(p + 64 * i);
+  f(Index<4 * i>{}, pair_at<0, 0>(four));
+  f(Index<4 * i + 1>{}, pair_at<1, 0>(four));
+  f(Index<4 * i + 2>{}, pair_at<2, 0>(four));
+  f(Index<4 * i + 3>{}, pair_at<3, 0>(four));
+}
+// f is handed v as a type.
+template <class Fn>
+BRASS_INLINE void pair_codes(const uint8_t* p, Fn f) {
+  pair_step<0>(p, f);
+  pair_step<1>(p, f);
+}
+
 template <layout::Planes planes, class Fn>
 BRASS_INLINE void for_codes(const uint8_t* p, Fn f) {
   using layout::Planes;
@@ -63,6 +83,11 @@ BRASS_INLINE void for_codes(const uint8_t* p, Fn f) {
     nibble_pair_step<1>(p, low, high, f);
     nibble_pair_step<2>(p, low, high, f);
     nibble_pair_step<3>(p, low, high, f);
+  }
+  if constexpr (planes == Planes::kPairs) pair_codes(p, f);
+  if constexpr (planes == Planes::kPairsBits) {
+    const I h = load_i(p + 128);
+    pair_codes(p, [&](auto v, I low) BRASS_LAMBDA { f(v, low | bit_at<v.value, 2>(h)); });
   }
   if constexpr (planes == Planes::kBytes) {
     BRASS_UNROLL

@@ -1,7 +1,7 @@
 // Kernel A: 1 … 4 tokens against packed panels, everything in registers. One pass over the weights.
 #pragma once
 
-#include "backend/cpu/isa/traits.h"
+#include "backend/cpu/isa/grids.h"
 #include "backend/cpu/parts.h"
 
 namespace brass::cpu {
@@ -27,45 +27,66 @@ BRASS_INLINE I dot_codes(I c, I u, I x) {
 template <class Tr>
 constexpr bool kCorrects = Tr::kZero != 0 && (kDotExact || !Tr::kWide);
 
-// The float order of a block, the same in every kernel: t = Σ halves isum · w_scale; acc += t · x_scale;
-// acc += offset · x_sum.
-template <int halves>
-BRASS_INLINE F scaled(const I (&isum)[halves], const F (&w_scale)[halves]) {
+// The float order of a block, the same in every kernel:
+//   kPlain   t = isum · scale                  kOffset  the same, and after acc += t · x_scale: acc += offset
+//   · x_sum kHalves  t = isum0 · scale0 + isum1 · scale1 kMins    t = isum · scale0 + msum · scale1
+// Decode does not fold the scales of Q2_K and Q3_K into codes, as the tile does, but sums isum0 · s0 + isum1
+// · s1 in f32: with integers s these sums stay below 2^24, so they are the tile's isum exactly, and the bits
+// agree.
+template <Kind kind>
+BRASS_INLINE F scaled(const I (&isum)[scale_vectors(kind)], const F (&w_scale)[scale_vectors(kind)]) {
   F t = to_float(isum[0]) * w_scale[0];
-  if constexpr (halves == 2) t = fma(to_float(isum[1]), w_scale[1], t);
+  if constexpr (scale_vectors(kind) == 2) t = fma(to_float(isum[1]), w_scale[1], t);
   return t;
+}
+
+template <class Tr>
+BRASS_INLINE F scaled_block(const typename Tr::State& state, uint32_t j, const I (&isum)[Tr::kHalves ? 2 : 1],
+                            const void* sum16) {
+  if constexpr (Tr::kFolds) {
+    const F s[2] = {Tr::scale(state, j, 0), Tr::scale(state, j, 1)};
+    F t = scaled<Kind::kHalves>(isum, s) * Tr::d(state);
+    if constexpr (Tr::kTileKind == Kind::kMins) {
+      t = fma(to_float(dot16(zero_i(), broadcast4(sum16), Tr::mins(state, j))), state.minus_dmin, t);
+    }
+    return t;
+  } else if constexpr (Tr::kHalves) {
+    const F s[2] = {Tr::scale(state, j, 0), Tr::scale(state, j, 1)};
+    return scaled<Kind::kHalves>(isum, s);
+  } else {
+    const F s[1] = {Tr::scale(state, j, 0)};
+    return scaled<Kind::kPlain>(isum, s);
+  }
 }
 
 template <class Tr, int T>
 BRASS_INLINE void decode_block(const uint8_t* codes, const typename Tr::State& state, uint32_t j, uint32_t b,
                                const DecodeArgs& a, F (&acc)[T]) {
-  constexpr int kHalves = Tr::kHalves;
-  I isum[T][kHalves];
+  constexpr int kSums = Tr::kHalves ? 2 : 1;
+  I isum[T][kSums];
   BRASS_UNROLL
   for (int t = 0; t < T; ++t) {
     BRASS_UNROLL
-    for (int h = 0; h < kHalves; ++h) {
+    for (int h = 0; h < kSums; ++h) {
       isum[t][h] = zero_i();
       if constexpr (kCorrects<Tr>) {
         isum[t][h] = dot16(zero_i(), broadcast4(a.sum16 + t * a.sum16_stride + 2 * b),
-                           minus_zero_pair(Tr::kZero, kHalves == 1 ? -1 : h));
+                           minus_zero_pair(Tr::kZero, kSums == 1 ? -1 : h));
       }
     }
   }
-  Tr::for_codes(codes, [&](int v, I u) BRASS_LAMBDA {
+  trait_codes<Tr>(state, j, codes, [&](int v, I u) BRASS_LAMBDA {
     BRASS_UNROLL
     for (int t = 0; t < T; ++t) {
-      I& c = isum[t][kHalves == 2 && v >= 4 ? 1 : 0];
+      I& c = isum[t][kSums == 2 && v >= 4 ? 1 : 0];
       c = dot_codes<Tr>(c, u, broadcast4(a.x.codes + t * a.x.code_stride + 32 * b + 4 * v));
     }
   });
-  F w_scale[kHalves];
-  BRASS_UNROLL
-  for (int h = 0; h < kHalves; ++h) w_scale[h] = Tr::scale(state, j, h);
   BRASS_UNROLL
   for (int t = 0; t < T; ++t) {
     const size_t at = t * a.x.scale_stride + b;
-    acc[t] = fma(scaled(isum[t], w_scale), set(a.x.scale[at]), acc[t]);
+    const F block = scaled_block<Tr>(state, j, isum[t], a.sum16 + t * a.sum16_stride + 2 * b);
+    acc[t] = fma(block, set(a.x.scale[at]), acc[t]);
     if constexpr (Tr::kOffset) acc[t] = fma(Tr::offset(state, j), set(a.x.sum[at]), acc[t]);
   }
 }
@@ -94,14 +115,14 @@ void decode(const DecodeArgs& a) {
     for (int t = 0; t < T; ++t) acc[t] = zero();
     typename Tr::State state;
     for (uint32_t b = 0; b < blocks; b += Tr::kSuper) {
-      Tr::begin(state, panel + b / Tr::kSuper * Tr::kScales);
+      Tr::begin(state, panel + b / Tr::kSuper * Tr::kScales, codes);
       for (uint32_t j = 0; j < Tr::kSuper; ++j) {
         for (size_t line = 0; line < pace; line += 64) {
           _mm_prefetch(reinterpret_cast<const char*>(ahead + line), _MM_HINT_T0);
         }
         ahead += pace;
         decode_block<Tr, T>(codes, state, j, b + j, a, acc);
-        codes += Tr::kCodeBytes;
+        codes += Tr::kCodes;
       }
     }
     BRASS_UNROLL

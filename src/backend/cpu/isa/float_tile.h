@@ -74,62 +74,73 @@ constexpr int kFloatPanels = 1, kFloatTokens = 6;
 constexpr int kFloatPanels = 1, kFloatTokens = 3;
 #endif
 
+// The x of a few tokens, copied: rows that lie a power of two apart would push each other out of L1.
+struct FloatRows {
+  alignas(64) float x[kFloatTokens][kFloatTileK];
+};
+
 template <int P, int T>
-void float_tokens(const FloatTileArgs& a, uint32_t token) {
-  const float* x = a.x + token * a.x_stride;
+void float_tokens(const FloatTileArgs& a, const FloatRows& rows, uint32_t token, uint32_t panel) {
+  const float* weights = a.w + panel * a.panel_stride;
   F acc[P][T];
   for (uint32_t k = 0; k < a.k; k += kPart) {
     const uint32_t end = a.k - k < kPart ? a.k : k + kPart;
+    BRASS_UNROLL
     for (int p = 0; p < P; ++p) {
+      BRASS_UNROLL
       for (int t = 0; t < T; ++t) acc[p][t] = zero();
     }
     for (uint32_t i = k; i < end; ++i) {
       F w[P];
-      for (int p = 0; p < P; ++p) w[p] = load(a.w + p * a.panel_stride + i * 16);
+      BRASS_UNROLL
+      for (int p = 0; p < P; ++p) w[p] = load(weights + p * a.panel_stride + i * 16);
       BRASS_UNROLL
       for (int t = 0; t < T; ++t) {
-        const F one = set(x[t * a.x_stride + i]);
+        const F one = set(rows.x[t][i]);
+        BRASS_UNROLL
         for (int p = 0; p < P; ++p) acc[p][t] = fma(w[p], one, acc[p][t]);
       }
     }
+    const float* in = k == 0 ? a.c_in : a.c_out;
+    const size_t in_stride = k == 0 ? a.c_in_stride : a.c_out_stride;
+    BRASS_UNROLL
     for (int p = 0; p < P; ++p) {
+      BRASS_UNROLL
       for (int t = 0; t < T; ++t) {
-        const size_t at = 16 * p;
-        const float* in = k == 0 ? a.c_in : a.c_out;
-        const size_t in_stride = k == 0 ? a.c_in_stride : a.c_out_stride;
-        const F c = in == nullptr ? zero() : loadu(in + (token + t) * in_stride + at);
-        storeu(a.c_out + (token + t) * a.c_out_stride + at, c + acc[p][t]);
+        const size_t column = 16 * (panel + p);
+        const F c = in == nullptr ? zero() : loadu(in + (token + t) * in_stride + column);
+        storeu(a.c_out + (token + t) * a.c_out_stride + column, c + acc[p][t]);
       }
     }
   }
 }
 
-template <int P, int T>
-void float_rest(const FloatTileArgs& a, uint32_t token) {
-  if constexpr (T > 0) {
-    if (a.tokens - token == T) return float_tokens<P, T>(a, token);
-    float_rest<P, T - 1>(a, token);
+template <int T>
+void float_panels(const FloatTileArgs& a, uint32_t token) {
+  FloatRows rows;
+  for (int t = 0; t < T; ++t)
+    __builtin_memcpy(rows.x[t], a.x + (token + t) * a.x_stride, a.k * sizeof(float));
+  uint32_t panel = 0;
+  for (; panel + kFloatPanels <= a.panels; panel += kFloatPanels) {
+    float_tokens<kFloatPanels, T>(a, rows, token, panel);
+  }
+  if constexpr (kFloatPanels > 1) {
+    if (panel < a.panels) float_tokens<1, T>(a, rows, token, panel);
   }
 }
 
-template <int P>
-void float_panels(const FloatTileArgs& a) {
-  uint32_t token = 0;
-  for (; token + kFloatTokens <= a.tokens; token += kFloatTokens) float_tokens<P, kFloatTokens>(a, token);
-  float_rest<P, kFloatTokens - 1>(a, token);
+template <int T>
+void float_rest(const FloatTileArgs& a, uint32_t token) {
+  if constexpr (T > 0) {
+    if (a.tokens - token == T) return float_panels<T>(a, token);
+    float_rest<T - 1>(a, token);
+  }
 }
 
 void float_tile(const FloatTileArgs& a) {
-  FloatTileArgs one = a;
-  one.panels = kFloatPanels;
-  uint32_t p = 0;
-  for (; p + kFloatPanels <= a.panels; p += kFloatPanels) {
-    float_panels<kFloatPanels>(one);
-    one.w += kFloatPanels * a.panel_stride;
-    if (one.c_in != nullptr) one.c_in += 16 * kFloatPanels;
-    one.c_out += 16 * kFloatPanels;
-  }
-  if (p < a.panels) float_panels<1>(one);
+  uint32_t token = 0;
+  for (; token + kFloatTokens <= a.tokens; token += kFloatTokens) float_panels<kFloatTokens>(a, token);
+  float_rest<kFloatTokens - 1>(a, token);
 }
 
 }  // namespace

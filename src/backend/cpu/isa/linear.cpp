@@ -29,6 +29,7 @@ constexpr FloatParts kFloats[] = {BRASS_CPU_FLOAT(BRASS_ROW)};
 extern const LinearParts BRASS_JOIN(linear_, BRASS_TIER);
 constinit const LinearParts BRASS_JOIN(linear_, BRASS_TIER) = {
     .tile_panels = kTilePanels,
+    .tile_blocks = kTileBlocks,
     .signed_tile = kSignedTile,
     .enter = enter_tiles,
     .leave = leave_tiles,

@@ -6,7 +6,6 @@
 namespace {
 
 BRASS_INLINE F abs(F x) { return as_float(as_int(x) & set_i(0x7fffffff)); }
-BRASS_INLINE F negate(F x) { return as_float(as_int(x) ^ set_i(INT32_MIN)); }
 BRASS_INLINE F with_sign_of(F magnitude, F x) {
   return as_float(as_int(magnitude) | (as_int(x) & set_i(INT32_MIN)));
 }

@@ -30,6 +30,7 @@ BRASS_INLINE Rf r_as_float(Ri a) { return _mm_castsi128_ps(a); }
 BRASS_INLINE Ri r_as_int(Rf a) { return _mm_castps_si128(a); }
 
 BRASS_INLINE Ri r_load_i(const void* p) { return _mm_load_si128(static_cast<const __m128i*>(p)); }
+BRASS_INLINE Ri r_loadu_i(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 BRASS_INLINE void r_store_i(void* p, Ri a) { _mm_store_si128(static_cast<__m128i*>(p), a); }
 BRASS_INLINE Ri r_set_i(int32_t a) { return _mm_set1_epi32(a); }
 BRASS_INLINE Ri r_set_bytes(int8_t a) { return _mm_set1_epi8(a); }
@@ -121,5 +122,45 @@ BRASS_INLINE float r_largest(Rf a) {
   const Rf b = _mm_max_ps(a, _mm_movehl_ps(a, a));
   return _mm_cvtss_f32(_mm_max_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
+
+BRASS_INLINE Ri r_avg_bytes(Ri a, Ri b) { return _mm_avg_epu8(a, b); }
+BRASS_INLINE Ri r_negate_bytes(Ri a, uint64_t which) {
+  const __m128i bit = _mm_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
+  const __m128i spread = _mm_set_epi64x(static_cast<int64_t>(0x0101010101010101u), 0);
+  const __m128i bytes = _mm_shuffle_epi8(_mm_cvtsi32_si128(static_cast<int>(which & 0xffff)), spread);
+  const __m128i mask = _mm_cmpeq_epi8(_mm_and_si128(bytes, bit), bit);
+  return _mm_sub_epi8(_mm_xor_si128(a, mask), mask);
+}
+BRASS_INLINE Ri r_lane_bits(uint16_t bits) {
+  return _mm_setr_epi32(bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3 & 1);
+}
+BRASS_INLINE Ri r_gather(const uint32_t* table, Ri index) {
+  alignas(16) uint32_t at[4];
+  _mm_store_si128(reinterpret_cast<__m128i*>(at), index);
+  for (uint32_t& lane : at) lane = table[lane];
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(at));
+}
+BRASS_INLINE void r_gather8(const uint64_t* table, Ri index, Ri& low, Ri& high) {
+  alignas(16) uint32_t at[4], l[4], h[4];
+  _mm_store_si128(reinterpret_cast<__m128i*>(at), index);
+  for (int i = 0; i < 4; ++i) {
+    l[i] = static_cast<uint32_t>(table[at[i]]);
+    h[i] = static_cast<uint32_t>(table[at[i]] >> 32);
+  }
+  low = _mm_load_si128(reinterpret_cast<const __m128i*>(l));
+  high = _mm_load_si128(reinterpret_cast<const __m128i*>(h));
+}
+// 16 triples of bits, each to the low three bits of a nibble.
+BRASS_INLINE uint64_t spread3(uint64_t bits) {
+  uint64_t out = 0;
+  for (int i = 0; i < 16; ++i) out |= (bits >> (3 * i) & 7) << (4 * i);
+  return out;
+}
+
+// The even, the odd floats of a and b; and back.
+BRASS_INLINE Rf r_even(Rf a, Rf b) { return _mm_shuffle_ps(a, b, 0x88); }
+BRASS_INLINE Rf r_odd(Rf a, Rf b) { return _mm_shuffle_ps(a, b, 0xdd); }
+BRASS_INLINE Rf r_zip_low(Rf even, Rf odd) { return _mm_unpacklo_ps(even, odd); }
+BRASS_INLINE Rf r_zip_high(Rf even, Rf odd) { return _mm_unpackhi_ps(even, odd); }
 
 }  // namespace

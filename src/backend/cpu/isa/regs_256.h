@@ -32,6 +32,7 @@ BRASS_INLINE Rf r_as_float(Ri a) { return _mm256_castsi256_ps(a); }
 BRASS_INLINE Ri r_as_int(Rf a) { return _mm256_castps_si256(a); }
 
 BRASS_INLINE Ri r_load_i(const void* p) { return _mm256_load_si256(static_cast<const __m256i*>(p)); }
+BRASS_INLINE Ri r_loadu_i(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 BRASS_INLINE void r_store_i(void* p, Ri a) { _mm256_store_si256(static_cast<__m256i*>(p), a); }
 BRASS_INLINE Ri r_set_i(int32_t a) { return _mm256_set1_epi32(a); }
 BRASS_INLINE Ri r_set_bytes(int8_t a) { return _mm256_set1_epi8(a); }
@@ -110,6 +111,41 @@ BRASS_INLINE float r_largest(Rf a) {
   const __m128 b = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
   const __m128 c = _mm_max_ps(b, _mm_movehl_ps(b, b));
   return _mm_cvtss_f32(_mm_max_ss(c, _mm_shuffle_ps(c, c, 1)));
+}
+
+BRASS_INLINE Ri r_avg_bytes(Ri a, Ri b) { return _mm256_avg_epu8(a, b); }
+BRASS_INLINE Ri r_negate_bytes(Ri a, uint64_t which) {
+  const __m256i bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
+  const __m256i spread = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+  const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(which & 0xffffffff)), spread);
+  const __m256i mask = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+  return _mm256_sub_epi8(_mm256_xor_si256(a, mask), mask);
+}
+BRASS_INLINE Ri r_lane_bits(uint16_t bits) {
+  const __m256i at = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(bits), at), _mm256_set1_epi32(1));
+}
+BRASS_INLINE Ri r_gather(const uint32_t* table, Ri index) {
+  return _mm256_i32gather_epi32(reinterpret_cast<const int*>(table), index, 4);
+}
+BRASS_INLINE void r_gather8(const uint64_t* table, Ri index, Ri& low, Ri& high) {
+  low = _mm256_i32gather_epi32(reinterpret_cast<const int*>(table), index, 8);
+  high = _mm256_i32gather_epi32(reinterpret_cast<const int*>(table) + 1, index, 8);
+}
+// 16 triples of bits, each to the low three bits of a nibble.
+BRASS_INLINE uint64_t spread3(uint64_t bits) { return _pdep_u64(bits, 0x7777777777777777u); }
+
+// The even, the odd floats of a and b; and back.
+BRASS_INLINE Rf r_in_order(Rf mixed) {
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), 0xd8));
+}
+BRASS_INLINE Rf r_even(Rf a, Rf b) { return r_in_order(_mm256_shuffle_ps(a, b, 0x88)); }
+BRASS_INLINE Rf r_odd(Rf a, Rf b) { return r_in_order(_mm256_shuffle_ps(a, b, 0xdd)); }
+BRASS_INLINE Rf r_zip_low(Rf even, Rf odd) {
+  return _mm256_permute2f128_ps(_mm256_unpacklo_ps(even, odd), _mm256_unpackhi_ps(even, odd), 0x20);
+}
+BRASS_INLINE Rf r_zip_high(Rf even, Rf odd) {
+  return _mm256_permute2f128_ps(_mm256_unpacklo_ps(even, odd), _mm256_unpackhi_ps(even, odd), 0x31);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ BRASS_INLINE Rf r_as_float(Ri a) { return _mm512_castsi512_ps(a); }
 BRASS_INLINE Ri r_as_int(Rf a) { return _mm512_castps_si512(a); }
 
 BRASS_INLINE Ri r_load_i(const void* p) { return _mm512_load_si512(p); }
+BRASS_INLINE Ri r_loadu_i(const void* p) { return _mm512_loadu_si512(p); }
 BRASS_INLINE void r_store_i(void* p, Ri a) { _mm512_store_si512(p, a); }
 BRASS_INLINE Ri r_set_i(int32_t a) { return _mm512_set1_epi32(a); }
 BRASS_INLINE Ri r_set_bytes(int8_t a) { return _mm512_set1_epi8(a); }
@@ -99,6 +100,41 @@ BRASS_INLINE float r_largest(Rf a) {
   const __m128 c = _mm_max_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
   const __m128 d = _mm_max_ps(c, _mm_movehl_ps(c, c));
   return _mm_cvtss_f32(_mm_max_ss(d, _mm_shuffle_ps(d, d, 1)));
+}
+
+BRASS_INLINE Ri r_avg_bytes(Ri a, Ri b) { return _mm512_avg_epu8(a, b); }
+BRASS_INLINE Ri r_negate_bytes(Ri a, uint64_t which) {
+  return _mm512_mask_sub_epi8(a, which, _mm512_setzero_si512(), a);
+}
+BRASS_INLINE Ri r_lane_bits(uint16_t bits) { return _mm512_maskz_set1_epi32(bits, 1); }
+BRASS_INLINE Ri r_gather(const uint32_t* table, Ri index) { return _mm512_i32gather_epi32(index, table, 4); }
+// Half as many loads as two gathers of halves.
+BRASS_INLINE void r_gather8(const uint64_t* table, Ri index, Ri& low, Ri& high) {
+  const __m512i a = _mm512_i32gather_epi64(_mm512_castsi512_si256(index), table, 8);
+  const __m512i b = _mm512_i32gather_epi64(_mm512_extracti64x4_epi64(index, 1), table, 8);
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  low = _mm512_permutex2var_epi32(a, even, b);
+  high = _mm512_permutex2var_epi32(a, _mm512_or_si512(even, _mm512_set1_epi32(1)), b);
+}
+// 16 triples of bits, each to the low three bits of a nibble.
+BRASS_INLINE uint64_t spread3(uint64_t bits) { return _pdep_u64(bits, 0x7777777777777777u); }
+
+// The even, the odd floats of a and b; and back.
+BRASS_INLINE Rf r_even(Rf a, Rf b) {
+  const __m512i at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(a, at, b);
+}
+BRASS_INLINE Rf r_odd(Rf a, Rf b) {
+  const __m512i at = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(a, at, b);
+}
+BRASS_INLINE Rf r_zip_low(Rf even, Rf odd) {
+  const __m512i at = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  return _mm512_permutex2var_ps(even, at, odd);
+}
+BRASS_INLINE Rf r_zip_high(Rf even, Rf odd) {
+  const __m512i at = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  return _mm512_permutex2var_ps(even, at, odd);
 }
 
 }  // namespace

@@ -142,7 +142,24 @@ void act_mul(ActKind kind, const float* gate, const float* up, uint32_t n, float
 
 void rope(float* head, uint32_t n_rot, bool neox, const float* cos_sin) {
   const uint32_t half = n_rot / 2;
-  for (uint32_t i = 0; i < half; ++i) {
+  uint32_t i = 0;
+  for (; i + 16 <= half; i += 16) {
+    F c, s, x, y;
+    load_pairs(cos_sin + 2 * i, c, s);
+    if (neox) {
+      x = loadu(head + i), y = loadu(head + i + half);
+    } else {
+      load_pairs(head + 2 * i, x, y);
+    }
+    const F turned_x = x * c - y * s, turned_y = x * s + y * c;
+    if (neox) {
+      storeu(head + i, turned_x);
+      storeu(head + i + half, turned_y);
+    } else {
+      store_pairs(head + 2 * i, turned_x, turned_y);
+    }
+  }
+  for (; i < half; ++i) {
     float* a = neox ? head + i : head + 2 * i;
     float* b = neox ? head + i + half : head + 2 * i + 1;
     const float c = cos_sin[2 * i], s = cos_sin[2 * i + 1], x = *a, y = *b;

@@ -14,24 +14,40 @@ constexpr bool kSignedTile = false;
 #endif
 
 template <class L>
+BRASS_INLINE void store_codes(uint8_t* out, int v, I u) {
+  if constexpr (kSignedTile && L::kTileZero != 0) u = sub_bytes(u, set_bytes(L::kTileZero));
+  store_i(out + 64 * v, u);
+}
+
+template <class L>
+BRASS_INLINE void unpack_block(const typename Trait<L>::State& state, uint32_t j, uint32_t b,
+                               const uint8_t* codes, const UnpackArgs& a) {
+  using Tr = Trait<L>;
+  uint8_t* out = a.codes + b * 512;
+  float* scale = a.scale + b * scale_vectors(L::kTileKind) * 16;
+  if constexpr (Tr::kFolds) {
+    Tr::unpacked_codes(state, j, codes, [&](int v, I u) BRASS_LAMBDA { store_codes<L>(out, v, u); });
+    store(scale, L::kTileKind == Kind::kMins ? Tr::d(state) : negate(Tr::d(state)));
+    if constexpr (L::kTileKind == Kind::kMins) {
+      store(scale + 16, state.minus_dmin);
+      store_i(a.offset + b * 16, Tr::mins(state, j));
+    }
+  } else {
+    trait_codes<Tr>(state, j, codes, [&](int v, I u) BRASS_LAMBDA { store_codes<L>(out, v, u); });
+    for (int h = 0; h < (Tr::kHalves ? 2 : 1); ++h) store(scale + 16 * h, Tr::scale(state, j, h));
+    if constexpr (Tr::kOffset) store(a.offset + b * 16, Tr::offset(state, j));
+  }
+}
+
+template <class L>
 void unpack(const UnpackArgs& a) {
   using Tr = Trait<L>;
-  const uint8_t* codes = a.panel + layout::scales_bytes<L>(a.panel_blocks) + a.first * Tr::kCodeBytes;
+  const uint8_t* codes = a.panel + layout::scales_bytes<L>(a.panel_blocks) + a.first * Tr::kCodes;
   const uint8_t* record = a.panel + a.first / Tr::kSuper * Tr::kScales;
   typename Tr::State state;
   for (uint32_t b = 0; b < a.blocks; b += Tr::kSuper, record += Tr::kScales) {
-    Tr::begin(state, record);
-    for (uint32_t j = 0; j < Tr::kSuper; ++j, codes += Tr::kCodeBytes) {
-      uint8_t* out = a.codes + (b + j) * 512;
-      Tr::for_codes(codes, [&](int v, I u) BRASS_LAMBDA {
-        if constexpr (kSignedTile && Tr::kZero != 0) u = sub_bytes(u, set_bytes(Tr::kZero));
-        store_i(out + 64 * v, u);
-      });
-      for (uint32_t h = 0; h < Tr::kHalves; ++h) {
-        store(a.scale + ((b + j) * Tr::kHalves + h) * 16, Tr::scale(state, j, static_cast<int>(h)));
-      }
-      if constexpr (Tr::kOffset) store(a.offset + (b + j) * 16, Tr::offset(state, j));
-    }
+    Tr::begin(state, record, codes);
+    for (uint32_t j = 0; j < Tr::kSuper; ++j, codes += Tr::kCodes) unpack_block<L>(state, j, b + j, codes, a);
   }
 }
 

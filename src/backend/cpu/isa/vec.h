@@ -66,6 +66,7 @@ BRASS_INLINE F from_f16(const void* p) { BRASS_EACH(F, r_from_f16(static_cast<co
 BRASS_INLINE F from_bf16(const void* p) { BRASS_EACH(F, r_from_bf16(static_cast<const char*>(p) + 2 * i * kRegLanes)); }
 
 BRASS_INLINE I load_i(const void* p) { BRASS_EACH(I, r_load_i(static_cast<const char*>(p) + i * 4 * kRegLanes)); }
+BRASS_INLINE I loadu_i(const void* p) { BRASS_EACH(I, r_loadu_i(static_cast<const char*>(p) + i * 4 * kRegLanes)); }
 BRASS_INLINE I set_i(int32_t a) { BRASS_EACH(I, r_set_i(a)); }
 BRASS_INLINE I set_bytes(int a) { BRASS_EACH(I, r_set_bytes(static_cast<int8_t>(a))); }
 BRASS_INLINE I table16(const void* p) { BRASS_EACH(I, r_table(p)); }
@@ -77,6 +78,11 @@ BRASS_INLINE I operator^(I a, I b) { BRASS_EACH(I, r_xor(a.r[i], b.r[i])); }
 BRASS_INLINE I operator+(I a, I b) { BRASS_EACH(I, r_add_i(a.r[i], b.r[i])); }
 BRASS_INLINE I add_bytes(I a, I b) { BRASS_EACH(I, r_add_bytes(a.r[i], b.r[i])); }
 BRASS_INLINE I sub_bytes(I a, I b) { BRASS_EACH(I, r_sub_bytes(a.r[i], b.r[i])); }
+BRASS_INLINE I average_bytes(I a, I b) { BRASS_EACH(I, r_avg_bytes(a.r[i], b.r[i])); }
+// Byte j negated where bit j of `which` is set.
+BRASS_INLINE I negate_bytes(I a, uint64_t which) { BRASS_EACH(I, r_negate_bytes(a.r[i], which >> (i * 4 * kRegLanes % 64))); }
+// Lane j: bit j.
+BRASS_INLINE I lane_bits(uint16_t bits) { BRASS_EACH(I, r_lane_bits(static_cast<uint16_t>(bits >> (i * kRegLanes)))); }
 template <int n> BRASS_INLINE I shl(I a) { BRASS_EACH(I, r_shl<n>(a.r[i])); }
 template <int n> BRASS_INLINE I shr(I a) { BRASS_EACH(I, r_shr<n>(a.r[i])); }
 BRASS_INLINE I dot(I c, I u, I x) { BRASS_EACH(I, r_dot(c.r[i], u.r[i], x.r[i])); }
@@ -84,7 +90,10 @@ BRASS_INLINE I dot_wide(I c, I u, I x) { BRASS_EACH(I, r_dot_wide(c.r[i], u.r[i]
 // c + the dot products of int16 pairs.
 BRASS_INLINE I dot16(I c, I a, I b) { BRASS_EACH(I, r_dot16(c.r[i], a.r[i], b.r[i])); }
 BRASS_INLINE I from_u8(const void* p) { BRASS_EACH(I, r_from_u8(static_cast<const char*>(p) + i * kRegLanes)); }
+BRASS_INLINE I from_u16(const void* p) { BRASS_EACH(I, r_from_u16(static_cast<const char*>(p) + 2 * i * kRegLanes)); }
 BRASS_INLINE I from_s8(const void* p) { BRASS_EACH(I, r_from_s8(static_cast<const char*>(p) + i * kRegLanes)); }
+// Lane j: table[index[j]].
+BRASS_INLINE I gather4(const uint32_t* table, I index) { BRASS_EACH(I, r_gather(table, index.r[i])); }
 #undef BRASS_EACH
 
 #define BRASS_EACH(expression) \
@@ -95,10 +104,13 @@ BRASS_INLINE void storeu(float* p, F a) { BRASS_EACH(r_storeu(p + i * kRegLanes,
 BRASS_INLINE void store_i(void* p, I a) { BRASS_EACH(r_store_i(static_cast<char*>(p) + i * 4 * kRegLanes, a.r[i])); }
 BRASS_INLINE void store_s8(void* p, I a) { BRASS_EACH(r_store_s8(static_cast<char*>(p) + i * kRegLanes, a.r[i])); }
 BRASS_INLINE void store_u16(void* p, I a) { BRASS_EACH(r_store_u16(static_cast<char*>(p) + 2 * i * kRegLanes, a.r[i])); }
+// Lane j of low, high: the halves of table[index[j]].
+BRASS_INLINE void gather8(const uint64_t* table, I index, I& low, I& high) { BRASS_EACH(r_gather8(table, index.r[i], low.r[i], high.r[i])); }
 BRASS_INLINE void store_f16(void* p, F a) { BRASS_EACH(r_to_f16(static_cast<char*>(p) + 2 * i * kRegLanes, a.r[i])); }
 #undef BRASS_EACH
 // clang-format on
 
+BRASS_INLINE F negate(F x) { return as_float(as_int(x) ^ set_i(INT32_MIN)); }
 BRASS_INLINE F zero() { return set(0.0f); }
 BRASS_INLINE I zero_i() { return set_i(0); }
 
@@ -120,6 +132,23 @@ BRASS_INLINE float largest(F a) {
   Rf m = a.r[0];
   for (int i = 1; i < kRegs; ++i) m = r_max(m, a.r[i]);
   return r_largest(m);
+}
+
+// 32 floats at p: the even ones and the odd ones; and back.
+BRASS_INLINE void load_pairs(const float* p, F& even, F& odd) {
+  BRASS_UNROLL
+  for (int i = 0; i < kRegs; ++i) {
+    const Rf a = r_loadu(p + 2 * i * kRegLanes), b = r_loadu(p + (2 * i + 1) * kRegLanes);
+    even.r[i] = r_even(a, b);
+    odd.r[i] = r_odd(a, b);
+  }
+}
+BRASS_INLINE void store_pairs(float* p, F even, F odd) {
+  BRASS_UNROLL
+  for (int i = 0; i < kRegs; ++i) {
+    r_storeu(p + 2 * i * kRegLanes, r_zip_low(even.r[i], odd.r[i]));
+    r_storeu(p + (2 * i + 1) * kRegLanes, r_zip_high(even.r[i], odd.r[i]));
+  }
 }
 
 // n < 16 floats; the other lanes hold `fill`.
