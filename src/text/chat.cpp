@@ -34,9 +34,9 @@ Result<Attempt> attempt(const jinja::Template& source, const ChatTraits& traits,
 }
 
 // The least repair with which everything comes out; else the one that loses least.
-Result<Attempt> best_attempt(const jinja::Template& source, const ChatTraits& traits,
-                             const ordered_json& messages, const ordered_json& tools,
-                             const ChatOptions& options) {
+Result<Attempt> best_repair(const jinja::Template& source, const ChatTraits& traits,
+                            const ordered_json& messages, const ordered_json& tools,
+                            const ChatOptions& options) {
   Attempt best;
   for (const Repair repair :
        {Repair::none, Repair::complete_tools, Repair::merge_all, Repair::calls_as_text, Repair::users_only}) {
@@ -46,6 +46,17 @@ Result<Attempt> best_attempt(const jinja::Template& source, const ChatTraits& tr
     if (repair == Repair::none || better) best = std::move(now);
     if (complete) break;
   }
+  return best;
+}
+
+// Some templates walk over the tools even where there are none: to them an empty list says the same.
+Result<Attempt> best_attempt(const jinja::Template& source, const ChatTraits& traits,
+                             const ordered_json& messages, const ordered_json& tools,
+                             const ChatOptions& options) {
+  Attempt best = TRY(best_repair(source, traits, messages, tools, options));
+  if (best.renders || !tools.is_null()) return best;
+  Attempt empty = TRY(best_repair(source, traits, messages, ordered_json::array(), options));
+  if (empty.renders) best = std::move(empty);
   return best;
 }
 

@@ -362,7 +362,9 @@ Result<ordered_json> normalize(const ordered_json& messages, ChatTraits traits, 
 }
 
 ordered_json normalize_tools(const ordered_json& tools, Repair repair) {
-  if (repair < Repair::complete_tools || !tools.is_array()) return tools;
+  if (repair < Repair::complete_tools) return tools;
+  if (tools.is_null()) return ordered_json::array();
+  if (!tools.is_array()) return tools;
   ordered_json out = tools;
   for (ordered_json& tool : out) {
     if (!tool.is_object()) continue;

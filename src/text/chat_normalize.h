@@ -21,7 +21,8 @@ enum class Repair { none, complete_tools, merge_all, calls_as_text, users_only }
 // Messages as the template wants them. `notes` gets what had to be left out, by name.
 Result<nlohmann::ordered_json> normalize(const nlohmann::ordered_json& messages, ChatTraits traits,
                                          Repair repair, std::vector<std::string>& notes);
-// Definitions of tools with empty descriptions and parameters where they lack them (from complete_tools on).
+// From complete_tools on: definitions with empty descriptions and parameters where they lack them, a list where
+// there is none.
 nlohmann::ordered_json normalize_tools(const nlohmann::ordered_json& tools, Repair repair);
 
 }  // namespace brass

@@ -24,8 +24,8 @@ namespace brass::jinja {
 
 struct RenderOptions {
   uint64_t max_steps = 50'000'000;        // expressions, statements and items handled
-  size_t max_memory = size_t{512} << 20;  // bytes of values alive at once
-  size_t max_output = size_t{128} << 20;  // bytes of rendered text
+  size_t max_memory = size_t{256} << 20;  // bytes of values alive at once
+  size_t max_output = size_t{64} << 20;   // bytes of rendered text
   int max_recursion = 200;                // macro calls and recursive loops inside each other
   std::optional<int64_t> clock;  // seconds since 1970 in UTC for strftime_now; absent: the local time now
 };

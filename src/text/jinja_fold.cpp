@@ -30,12 +30,29 @@ bool constant(const Expr& e) {
          std::all_of(e.keywords.begin(), e.keywords.end(), [&](const Keyword& k) { return is(k.value); });
 }
 
-// `folds`: something around the expression is constant too, or prints it.
+// Whether a value of this kind is never undefined and holds nothing undefined: only such a value replaces its
+// expression while Jinja compiles.
+bool plain_result(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::filter:
+    case ExprKind::test:
+    case ExprKind::not_:
+    case ExprKind::concat:
+    case ExprKind::binary:
+    case ExprKind::compare:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// `folds`: what is around the expression is replaced by its value, or printed.
 void mark(Expr& e, bool folds) {
   const bool is = constant(e);
   e.folded = is && folds;
+  const bool inside = is && (folds || plain_result(e.kind));
   const auto visit = [&](const ExprPtr& kid) {
-    if (kid) mark(*kid, is);
+    if (kid) mark(*kid, inside);
   };
   for (const ExprPtr& kid : e.kids) visit(kid);
   for (const Keyword& keyword : e.keywords) visit(keyword.value);

@@ -205,7 +205,8 @@ Result<Value> Interpreter::recurse(const ForStmt& loop, const Ref<Activation>& c
 // The items that pass the loop's condition, which runs in an activation of its own as they are asked for.
 Result<Value> Interpreter::filtered(const ForStmt& stmt, const Value& items) {
   const Ref<Iterator> source = TRY(iterate(*this, items));
-  const Ref<Activation> own = make<Activation>(&heap(), stmt.test_slots, now_);
+  const Ref<Activation> around = stmt.recursive ? Ref<Activation>(now_->outer()) : now_;
+  const Ref<Activation> own = make<Activation>(&heap(), stmt.test_slots, around);
   const Ref<Activation> outer = std::exchange(now_, own);
   enter(stmt.test_scope);
   now_ = outer;

@@ -17,7 +17,7 @@ constexpr std::string_view kModels = "gpt2, llama, gemma4";
 // Merges as ids, best first. Their pieces are spelled as in the file, so they are looked up among its tokens:
 // a normal one before one of another kind.
 Result<std::vector<WordEncoder::Rule>> read_merges(const VocabSpec& spec, const Vocab& vocab) {
-  PieceTable by_text(2 * spec.tokens.size());
+  PieceTable by_text(spec.tokens.size());
   for (const bool normal : {true, false}) {
     for (int32_t id = 0; id < vocab.size(); ++id) {
       if ((vocab.kind(id) == TokenKind::kNormal) == normal)

@@ -27,15 +27,24 @@ void decompose(char32_t code, CodePoints& out) {
 
 int combining_class(utf8proc_int32_t code) { return utf8proc_get_property(code)->combining_class; }
 
-// Canonical order and composition. utf8proc's own ordering is quadratic in the marks on one base, so sort
-// first.
-void compose(CodePoints& codes) {
-  for (auto at = codes.begin(); at != codes.end();) {
-    at = std::find_if(at, codes.end(), [](auto code) { return combining_class(code) != 0; });
-    const auto end = std::find_if(at, codes.end(), [](auto code) { return combining_class(code) == 0; });
-    std::stable_sort(at, end, [](auto a, auto b) { return combining_class(a) < combining_class(b); });
-    at = end;
+// Canonical order: stretches of marks sorted by class, equals left in place. utf8proc's own ordering is quadratic.
+void order(CodePoints& codes) {
+  std::vector<uint64_t> keys;  // class, place, code point
+  for (size_t at = 0; at < codes.size();) {
+    keys.clear();
+    size_t end = at;
+    for (int rank; end < codes.size() && (rank = combining_class(codes[end])) != 0; ++end) {
+      const auto code = static_cast<uint64_t>(codes[end]);
+      keys.push_back(static_cast<uint64_t>(rank) << 56 | static_cast<uint64_t>(end - at) << 21 | code);
+    }
+    std::sort(keys.begin(), keys.end());
+    for (const uint64_t key : keys) codes[at++] = static_cast<utf8proc_int32_t>(key & 0x1FFFFF);
+    if (at < codes.size()) ++at;
   }
+}
+
+void compose(CodePoints& codes) {
+  order(codes);
   const auto count =
       utf8proc_normalize_utf32(codes.data(), static_cast<utf8proc_ssize_t>(codes.size()),
                                static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));

@@ -5,8 +5,9 @@
 namespace brass::tokens {
 
 SpecialPieces::SpecialPieces(std::vector<Entry> entries) {
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.bytes != b.bytes ? a.bytes < b.bytes : a.id < b.id;
+  });
   grow(entries);
 }
 

@@ -16,7 +16,7 @@ namespace brass::tokens {
 class SpecialPieces {
  public:
   struct Entry {
-    std::string_view bytes;  // not empty; the first of equals counts
+    std::string_view bytes;  // not empty; of equals the lowest id counts
     int32_t id;
     bool control;
   };

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
+
 namespace brass::tokens {
 
 inline uint64_t mix_bits(uint64_t x) {
@@ -45,7 +47,9 @@ class PieceTable {
     const uint64_t hash = hash_bytes(bytes);
     Slot& slot = slots_[locate(bytes, hash)];
     if (slot.id != kNone) return false;
-    slot = {static_cast<uint32_t>(hash >> 32), id, arena_.size(), static_cast<uint32_t>(bytes.size())};
+    ENSURE(arena_.size() + bytes.size() <= UINT32_MAX, "pieces of more than 4 GiB");
+    slot = {static_cast<uint32_t>(hash >> 32), id, static_cast<uint32_t>(arena_.size()),
+            static_cast<uint32_t>(bytes.size())};
     arena_.append(bytes);
     longest_ = std::max(longest_, bytes.size());
     return true;
@@ -63,8 +67,7 @@ class PieceTable {
   struct Slot {
     uint32_t hash = 0;
     int32_t id = kNone;
-    uint64_t offset = 0;
-    uint32_t length = 0;
+    uint32_t offset = 0, length = 0;  // in the arena
   };
 
   size_t locate(std::string_view bytes, uint64_t hash) const {

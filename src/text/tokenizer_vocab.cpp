@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kBlankMark = "\xE2\x96\x81";  // U+2581
 // Matching tries every special piece at every position: this bounds the time for a text.
 constexpr size_t kLongestSpecial = 1024;
+constexpr size_t kMostBytes = size_t{1} << 30;  // of all pieces; real vocabularies have a few megabytes
 
 // Texts of control or user-defined pieces that end a generation, whatever the file's eos is: a chat model
 // ends its turn with one of these, and many files name only the end of text.
@@ -78,6 +79,10 @@ Result<> check(const VocabSpec& spec) {
   const size_t count = spec.tokens.size();
   if (count == 0) return fail("tokenizer.ggml.tokens: the vocabulary is empty");
   if (count > INT32_MAX / 2) return fail("tokenizer.ggml.tokens: {} tokens are too many", count);
+  size_t bytes = 0;
+  for (const std::string& token : spec.tokens) bytes += token.size();
+  if (bytes > kMostBytes)
+    return fail("tokenizer.ggml.tokens: the tokens have {} bytes together, too many", bytes);
   if (!spec.kinds.empty() && spec.kinds.size() != count) {
     return fail("tokenizer.ggml.token_type: {} entries for {} tokens", spec.kinds.size(), count);
   }

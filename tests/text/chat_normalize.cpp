@@ -1,0 +1,116 @@
+// Shapes of messages, mended for templates that take only some.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "text/chat.h"
+#include "text/json_guard.h"
+
+namespace brass {
+namespace {
+
+struct Outcome {
+  std::string text;
+  std::vector<std::string> warnings;
+};
+
+Outcome chat(std::string_view source, std::string_view messages, std::string_view tools = "null") {
+  Outcome out;
+  ChatOptions options;
+  options.warnings = &out.warnings;
+  const auto loaded = ChatTemplate::load(source);
+  if (!loaded) return {"error: " + loaded.error().message, {}};
+  const auto given = parse_json(messages), offered = parse_json(tools);
+  const auto rendered = (*loaded)->render(*given, *offered, options);
+  out.text = rendered ? rendered->text : "error: " + rendered.error().message;
+  return out;
+}
+
+constexpr const char* kChatml =
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<a>{% "
+    "endif %}";
+constexpr const char* kAlternating =
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+    "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ "
+    "raise_exception('alternate') }}"
+    "{% endif %}[{{ m.role }}:{{ m.content|trim }}]{% endfor %}";
+
+TEST(ChatNormalize, ChatmlShapes) {
+  EXPECT_EQ(chat(kChatml, R"([{"role":"developer","content":"d"},{"role":"system","content":"s"},
+                             {"role":"user","content":"u"}])")
+                .text,
+            "<system>d\n\ns<user>u<a>");
+  EXPECT_EQ(
+      chat(kChatml, R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}])")
+          .text,
+      "<user>a\nb<a>");
+  EXPECT_EQ(chat(kChatml, R"([{"role":"user","content":"u"},{"role":"assistant","content":null}])").text,
+            "<user>u<assistant><a>");
+}
+
+TEST(ChatNormalize, AlternationIsRestored) {
+  EXPECT_EQ(chat(kAlternating, R"([{"role":"system","content":"s"},{"role":"user","content":"a"},
+                                  {"role":"user","content":"b"},{"role":"assistant","content":"c"}])")
+                .text,
+            "[user:s\n\na\n\nb][assistant:c]");
+  EXPECT_EQ(chat(kAlternating, R"([{"role":"assistant","content":"hi"},{"role":"user","content":"a"}])").text,
+            "[user:][assistant:hi][user:a]");
+}
+
+TEST(ChatNormalize, CallsBecomeTextWhereTheyHaveNoPlace) {
+  const auto out = chat(kAlternating, R"([{"role":"user","content":"q"},{"role":"assistant","content":"",
+      "tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\": 1}"}}]},
+      {"role":"tool","tool_call_id":"1","content":"r"}])");
+  EXPECT_EQ(out.text,
+            "[user:q][assistant:<tool_call>\n{\"name\":\"f\",\"arguments\":{\"x\":1}}\n</tool_call>]"
+            "[user:<tool_response>\nr\n</tool_response>]");
+}
+
+TEST(ChatNormalize, ArgumentsTakeTheFormThatTheTemplatePrints) {
+  const char* conversation = R"([{"role":"user","content":"q"},{"role":"assistant","content":"",
+      "tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\": 1}"}}]}])";
+  const std::string loop =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }} ";
+  EXPECT_EQ(chat(loop + "{{ c.function.arguments|tojson }}{% endfor %}{% endfor %}", conversation).text,
+            "qf {\"x\": 1}");
+  EXPECT_EQ(chat(loop + "{{ '' + c.function.arguments }}{% endfor %}{% endfor %}", conversation).text,
+            "qf {\"x\": 1}");
+  EXPECT_EQ(chat(loop + "{{ c.function.arguments }}{% endfor %}{% endfor %}", conversation).text,
+            "qf {\"x\": 1}");
+}
+
+TEST(ChatNormalize, IdsForMistral) {
+  const std::string source =
+      "{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id|length != 9 %}{{ "
+      "raise_exception('id') }}"
+      "{% endif %}{{ c.id }}{{ c.function.name }}{{ c.function.arguments|tojson }}{% endfor %}"
+      "{% if m.role == 'tool' %}{{ m.tool_call_id }}{% endif %}{{ m.content }}{% endfor %}";
+  const auto out = chat(source, R"([{"role":"user","content":"q"},{"role":"assistant","content":"",
+      "tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":{}}}]},
+      {"role":"tool","tool_call_id":"call_1","content":"r"}])");
+  ASSERT_EQ(out.text.size(), 1 + 9 + 3 + 9 + 1u) << out.text;
+  EXPECT_EQ(out.text.substr(1, 9), out.text.substr(13, 9));
+}
+
+TEST(ChatNormalize, WhatCannotBeHelpedIsSaid) {
+  const auto tools =
+      chat(kChatml, R"([{"role":"user","content":"u"}])", R"([{"type":"function","function":{"name":"f"}}])");
+  ASSERT_EQ(tools.warnings.size(), 1u);
+  EXPECT_NE(tools.warnings[0].find("does not show tools"), std::string::npos);
+  const auto image =
+      chat(kChatml, R"([{"role":"user","content":[{"type":"image_url"},{"type":"text","text":"t"}]}])");
+  ASSERT_EQ(image.warnings.size(), 1u);
+  EXPECT_NE(image.warnings[0].find("'image_url'"), std::string::npos);
+}
+
+TEST(ChatNormalize, WrongInputNamesItsField) {
+  EXPECT_NE(chat(kChatml, "{}").text.find("messages must be a list"), std::string::npos);
+  EXPECT_NE(chat(kChatml, R"([{"content":"x"}])").text.find("messages[0].role"), std::string::npos);
+  EXPECT_NE(chat(kChatml, R"([{"role":"user","content":5}])").text.find("messages[0].content"),
+            std::string::npos);
+  EXPECT_NE(chat(kChatml, R"([{"role":"assistant","tool_calls":[5]}])").text.find("messages[0].tool_calls"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace brass

@@ -1,0 +1,45 @@
+// Which bytes of a rendered text came from input.
+#include <gtest/gtest.h>
+
+#include "text/jinja_support.h"
+#include "text/jinja_text.h"
+
+namespace brass::jinja {
+namespace {
+
+TEST(JinjaText, KeepsRuns) {
+  Text text("ab", true);
+  text.append("cd", false);
+  text.append("ef", false);
+  text.append("g", true);
+  EXPECT_EQ(text.segments(), (std::vector<Segment>{{0, 2, true}, {2, 6, false}, {6, 7, true}}));
+  EXPECT_EQ(text.slice(1, 7).segments(), (std::vector<Segment>{{0, 1, true}, {1, 5, false}, {5, 6, true}}));
+  EXPECT_EQ(text.slice(3, 5).segments(), (std::vector<Segment>{{0, 2, false}}));
+  EXPECT_TRUE(text.slice(2, 2).segments().empty());
+  Text empty;
+  empty.append(text, 2, 3);
+  EXPECT_FALSE(empty.trusted());
+}
+
+TEST(JinjaProvenance, InputStaysMarked) {
+  const char* context = R"({"u": " <b> ", "d": {"k": "v"}, "l": ["x", "y"], "bos_token": "<s>", "n": 5})";
+  EXPECT_EQ(marked("{{ bos_token }}a{{ u }}c", context), "[<s>a] <b> [c]");
+  EXPECT_EQ(marked("{{ '<' + u|trim + '>' }}", context), "[<]<b>[>]");
+  EXPECT_EQ(marked("{{ ('a' ~ u)[1:4] }}", context), " <b");
+  EXPECT_EQ(marked("{{ u.replace('b', 'X') }}", context), " <[X]> ");
+  EXPECT_EQ(marked("{{ 'a-b'.replace('-', u) }}", context), "[a] <b> [b]");
+  EXPECT_EQ(marked("{{ l|join(', ') }}", context), "x[, ]y");
+  EXPECT_EQ(marked("{{ u|upper }}{{ 'a'|upper }}", context), " <B> [A]");
+  EXPECT_EQ(marked("{{ d|tojson }}", context), "{\"k\": \"v\"}");
+  EXPECT_EQ(marked("{{ {'a': l[0]}|tojson }}", context), "[{\"a\": ]\"x\"[}]");
+  EXPECT_EQ(marked("{{ [u] }}", context), "[[]' <b> '[]]");
+  EXPECT_EQ(marked("{{ '%s!' % u }}{{ '{}!'.format(u) }}", context), " <b> [!] <b> [!]");
+  EXPECT_EQ(marked("{% set x %}a{{ u }}{% endset %}{{ x }}", context), "[a] <b> ");
+  EXPECT_EQ(marked("{% macro m(v) %}<{{ v }}>{% endmacro %}{{ m(u) }}", context), "[<] <b> [>]");
+  EXPECT_EQ(marked("{{ 'a,b'.split(',') | first }}{{ l|first }}", context), "[a]x");
+  EXPECT_EQ(marked("{{ u|e }}{{ u|indent(1, true) }}", context), " &lt;b&gt; [ ] <b> ");
+  EXPECT_EQ(marked("{% for k in d %}{{ k }}={{ d[k] }}{% endfor %}", context), "k[=]v");
+}
+
+}  // namespace
+}  // namespace brass::jinja
