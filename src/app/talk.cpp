@@ -75,7 +75,9 @@ void reply(ChatSession& session, const std::string& line) {
 }  // namespace
 
 Result<> talk(ChatSession& session, const RunFlags& flags) {
-  const std::unique_ptr<LineEditor> editor = TRY(LineEditor::open(TRY(history_path())));
+  const Result<std::string> history = history_path();
+  if (!history) std::cout << "What you type is not kept for next time: " << history.error().message << '\n';
+  const std::unique_ptr<LineEditor> editor = TRY(LineEditor::open(history ? *history : ""));
   std::cout << flags.model.model << " on " << session.engine().device().describe()
             << ". /help lists the commands.\n";
   while (const std::optional<std::string> line = editor->read("> ")) {
