@@ -43,7 +43,9 @@ TEST_P(KernelMatmul, PacksTheSetAndKeepsItsSize) {
     const uint32_t cols = 1024;
     const size_t file = row_bytes(*f, cols) * kPanelRows, panel = kernels().panel_bytes(f->type, cols);
     EXPECT_GE(panel, file) << f->name;
-    EXPECT_LE(panel, file + file * 3 / 100) << f->name;
+    // IQ1's indices lie there as the digits that they stand for (layout.h).
+    const bool looked_up = f->type == Type::IQ1_S || f->type == Type::IQ1_M;
+    EXPECT_LE(panel, file + file * (looked_up ? 17 : 3) / 100) << f->name;
   }
   EXPECT_TRUE(kernels().can_pack(Type::Q4_K));
   EXPECT_FALSE(kernels().can_pack(Type::I32));

@@ -19,8 +19,8 @@
 namespace brass::cpu {
 
 // A weight of `rows` × `cols` values, packed in panels of 16 rows (the last one padded with zero rows).
-// Same byte count as the file (padding rows aside). F32, F16, BF16 keep their values; nothing is
-// re-quantized.
+// Same byte count as the file (padding rows aside; IQ1 a seventh more: layout.h). F32, F16, BF16 keep their
+// values; nothing is re-quantized.
 struct PackedWeight {
   Type type;
   uint32_t rows, cols;

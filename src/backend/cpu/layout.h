@@ -113,29 +113,35 @@ struct Q3_K : Layout<Planes::kPairsBits, 8, 224, Kind::kPlain, 4, 128> {};
 // low[4]: bits 0–3 of the scale of block j, then j + 4; high[2]: bits 4–5 of blocks i, i + 2, i + 4, i + 6;
 // d.
 struct IQ4_XS : Layout<Planes::kNibbles, 8, 128, Kind::kPlain, 128> {};
-// d. The codes of 8 blocks are 13 vectors of five base-3 digits: digit i of vector n is v = 5n + i of the 64.
-// A byte is the base-3 fraction 0.t0 t1 t2 t3 t4 in 256ths, rounded up.
+// d. The codes of 8 blocks are 13 vectors of five base-3 digits: of blocks 2p and 2p + 1, digits 0 … 14 of
+// vectors 3p … 3p + 2 are the first 15 of their 16 vectors, digit p of vector 12 is the last. A byte is the
+// base-3 fraction 0.t0 t1 t2 t3 t4 in 256ths, rounded up.
 struct TQ1_0 : OwnLayout<104, 8, 32, Kind::kPlain, 1> {};
+// Which of the 64 vectors digit i of vector n is; 64: none.
+constexpr uint32_t digit_vector(uint32_t n, uint32_t i) {
+  if (n == 12) return i < 4 ? 16 * i + 15 : 64;
+  return 16 * (n / 3) + 5 * (n % 3) + i;
+}
 
-// Grids, k: which 8 values of the 32. A sign mask is 64 bits, bit 4r + i: value i of row r is negative.
-//   signs(8)  for each k: masks of values 0–3 and 4–7
-//   signs(7)  for each k: mask of values 0–3; then for each k: 48 bits, bit 3r + i: value 4 + i of row r
-//   (6-byte
-//             words); the sign of value 7 makes the number of minus signs even
-// The records of IQ2, IQ3: 4-bit scales, [4]: of block j, then j + 4, or, with halves, [8]: of group g, then
-// g + 8; d.
-struct IQ2_XXS : OwnLayout<120, 8, 96, Kind::kPlain, 128> {};  // signs(7), index[k][16]
-struct IQ2_XS : OwnLayout<128, 8, 160, Kind::kHalves, 128> {
-};  // signs(7), index[k][16], bit 8 of it [k] 16 bits
-struct IQ2_S : OwnLayout<144, 8, 160, Kind::kHalves, 128> {
-};  // signs(8), index[k][16], bits 8, 9 [16] byte of 4 k
-struct IQ3_XXS : OwnLayout<184, 8, 96, Kind::kPlain, 128> {};  // signs(7), index[2k + half][16]
-struct IQ3_S : OwnLayout<208, 8, 96, Kind::kPlain, 128> {
-};  // signs(8), index[2k + half][16], bit 8 [2k + half]
-// d. index[k][16], the file's qh[16].
-struct IQ1_S : OwnLayout<96, 8, 32, Kind::kPlain, 9> {};
-// The file's scales[4]. index[k][16], the file's nibbles [16].
-struct IQ1_M : OwnLayout<96, 8, 128, Kind::kHalves, 9> {};
+// IQ1: the digits of TQ1_0, value + 1 of the grid; its indices are looked up when packing, at a seventh more
+// memory, because they are what no tier can look up fast enough. A code is 8 · digit + 1 ± 1, the sign that of
+// the shift. Scales as nibbles of three bits and one of a shift:
+struct IQ1_S : OwnLayout<104, 8, 96, Kind::kPlain, 9> {};    // [4]: of block j, then j + 4; d. 1: shift is −⅛
+struct IQ1_M : OwnLayout<104, 8, 192, Kind::kHalves, 9> {};  // [8]: of group g, then g + 8, with the shift of
+                                                             // its first 8 values; d; for each g 16 bits, of
+                                                             // row r: 1: the second 8 values' shift is +⅛
+
+// Other grids, g = 0 … 3: which 8 values of the 32. Indices and signs lie in vectors whose byte 4r + g is of
+// row r: bits 0–7 of an index, eight signs (bit j: value j is negative; IQ3_S: those of
+// values 0, 2, 4, 6 first). A bit plane is 64 bits, bit 4r + g: a
+// further bit of an index. A word of row r has seven signs of each g from bit 7g on (the eighth makes the
+// number of minus signs even) and a nibble from bit 28 on. IQ3 has two indices, of values 0–3 and 4–7.
+// Records: 4-bit scales, [4]: of block j, then j + 4, or, with halves, [8]: of group g, then g + 8; d.
+struct IQ2_XXS : OwnLayout<128, 8, 32, Kind::kPlain, 128> {};   // index, words with the scale; record: d
+struct IQ2_XS : OwnLayout<128, 8, 160, Kind::kHalves, 128> {};  // index, words with bit 8 of the indices
+struct IQ2_S : OwnLayout<144, 8, 160, Kind::kHalves, 128> {};   // index, signs, bit planes 8 and 9
+struct IQ3_XXS : OwnLayout<192, 8, 32, Kind::kPlain, 128> {};   // index[2], words with the scale; record: d
+struct IQ3_S : OwnLayout<208, 8, 96, Kind::kPlain, 128> {};     // index[2], signs, bit plane 8 of each index
 
 // Bytes of the scale records of a panel, padded.
 template <class L>

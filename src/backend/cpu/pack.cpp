@@ -9,6 +9,8 @@
 #include "backend/cpu/pack_grid.h"
 #include "base/check.h"
 #include "quant/common/k_scales.h"
+#include "quant/iq1_m/block.h"
+#include "quant/iq1_s/block.h"
 #include "quant/iq4_nl/block.h"
 #include "quant/iq4_xs/block.h"
 #include "quant/mxfp4/block.h"
@@ -27,6 +29,10 @@ namespace brass::cpu {
 namespace {
 
 using layout::Planes;
+
+template <class L>
+constexpr bool kHasDigits =
+    std::is_same_v<L, layout::TQ1_0> || std::is_same_v<L, layout::IQ1_S> || std::is_same_v<L, layout::IQ1_M>;
 
 constexpr uint32_t kLanes = kPanelRows * 4;  // bytes of a vector: 16 rows × 4 values
 
@@ -154,6 +160,30 @@ void write_record<layout::NVFP4>(uint8_t* record, uint32_t row, const std::byte*
   for (int g = 0; g < 4; ++g) record[16 * g + row] = b.scales[g];
 }
 
+void write_nibble(uint8_t* nibbles, uint32_t row, uint32_t i, uint32_t n, int value) {
+  nibbles[16 * (i % n) + row] |= static_cast<uint8_t>(value << (i < n ? 0 : 4));
+}
+
+template <>
+void write_record<layout::IQ1_S>(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const BlockIQ1_S*>(block);
+  for (uint32_t j = 0; j < 8; ++j) write_nibble(record, row, j, 4, b.qh[j] >> 12);
+  std::memcpy(record + 64 + 2 * row, &b.d, 2);
+}
+
+template <>
+void write_record<layout::IQ1_M>(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const BlockIQ1_M*>(block);
+  uint16_t d = 0;
+  for (uint32_t g = 0; g < 16; ++g) {
+    const int scale = b.scales[g / 4] >> (3 * (g % 4)) & 7;
+    write_nibble(record, row, g, 8, scale | (b.qh[g] & 8));
+    if (b.qh[g] < 128) put_bit(record + 160 + 2 * g, row, 1);
+  }
+  for (int i = 0; i < 4; ++i) d = static_cast<uint16_t>(d | b.scales[i] >> 12 << (4 * i));
+  std::memcpy(record + 128 + 2 * row, &d, 2);
+}
+
 // These have their d behind the codes.
 template <>
 void write_record<layout::TQ1_0>(uint8_t* record, uint32_t row, const std::byte* block) {
@@ -199,6 +229,21 @@ void read_codes<layout::NVFP4>(const Format&, const std::byte* block, uint8_t* o
   split_nibbles(reinterpret_cast<const BlockNVFP4*>(block)->qs, 8, 4, out);
 }
 
+// Digits of the grid, without the shift.
+void read_digits(const Format& format, const std::byte* block, uint8_t* out) {
+  CanonicalBlock view;
+  format.view(block, view);
+  for (uint32_t j = 0; j < format.block_values; ++j) out[j] = static_cast<uint8_t>((view.code[j] + 9) / 8);
+}
+template <>
+void read_codes<layout::IQ1_S>(const Format& format, const std::byte* block, uint8_t* out) {
+  read_digits(format, block, out);
+}
+template <>
+void read_codes<layout::IQ1_M>(const Format& format, const std::byte* block, uint8_t* out) {
+  read_digits(format, block, out);
+}
+
 template <class L>
 void write_codes(const BlockCodes* u, uint8_t* codes) {
   for (uint32_t j = 0; j < L::kSuper; ++j) write_planes<L::kPlanes>(u[j], codes + j * L::kCodes);
@@ -207,15 +252,29 @@ template <>
 void write_codes<layout::Q1_0>(const BlockCodes* u, uint8_t* codes) {
   for (uint32_t j = 0; j < layout::Q1_0::kSuper; ++j) write_bits(u[j], 1, codes + j * layout::Q1_0::kCodes);
 }
-template <>
-void write_codes<layout::TQ1_0>(const BlockCodes* u, uint8_t* codes) {
+void write_digits(const BlockCodes* u, uint8_t* codes) {
   for (uint32_t n = 0; n < 13; ++n) {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       uint32_t digits = 0;
-      for (uint32_t i = 5 * n; i < 5 * n + 5; ++i) digits = 3 * digits + (i < 64 ? u[i / 8][i % 8][lane] : 0);
+      for (uint32_t i = 0; i < 5; ++i) {
+        const uint32_t vector = layout::digit_vector(n, i);
+        digits = 3 * digits + (vector < 64 ? u[vector / 8][vector % 8][lane] : 0);
+      }
       codes[kLanes * n + lane] = static_cast<uint8_t>((digits * 256 + 242) / 243);
     }
   }
+}
+template <>
+void write_codes<layout::TQ1_0>(const BlockCodes* u, uint8_t* codes) {
+  write_digits(u, codes);
+}
+template <>
+void write_codes<layout::IQ1_S>(const BlockCodes* u, uint8_t* codes) {
+  write_digits(u, codes);
+}
+template <>
+void write_codes<layout::IQ1_M>(const BlockCodes* u, uint8_t* codes) {
+  write_digits(u, codes);
 }
 
 template <class L>
@@ -229,7 +288,7 @@ void pack_quantized(const Format& format, const std::byte* rows, uint32_t rows_h
   uint8_t row_codes[kMaxBlockValues];
   BlockCodes u[L::kSuper];
   constexpr bool kIndices = L::kPlanes == Planes::kNibbles && (L::kZero == 128 || L::kZero == 12);
-  std::memset(u, kIndices ? 0 : L::kZero, sizeof u);
+  std::memset(u, kIndices || kHasDigits<L> ? 0 : L::kZero, sizeof u);
   for (uint32_t i = 0; i < file_blocks; ++i) {
     for (uint32_t row = 0; row < rows_here; ++row) {
       const std::byte* block = rows + row * stride + i * format.block_bytes;
@@ -259,7 +318,7 @@ void pack_grid(const Format& format, const std::byte* rows, uint32_t rows_here, 
 
 template <class L>
 constexpr auto packer() {
-  constexpr bool kIsGrid = L::kPlanes == Planes::kOwn && !std::is_same_v<L, layout::TQ1_0>;
+  constexpr bool kIsGrid = L::kPlanes == Planes::kOwn && !kHasDigits<L>;
   if constexpr (kIsGrid) {
     return pack_grid<L>;
   } else {

@@ -1,4 +1,4 @@
-// Packing of the grid formats (IQ1, IQ2, IQ3): one row's block into its places in a panel (layout.h).
+// Packing of the grid formats (IQ2, IQ3): one row's block into its places in a panel (layout.h).
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,6 @@
 #include <cstring>
 
 #include "backend/cpu/layout.h"
-#include "quant/iq1_m/block.h"
-#include "quant/iq1_s/block.h"
 #include "quant/iq2_s/block.h"
 #include "quant/iq2_xs/block.h"
 #include "quant/iq2_xxs/block.h"
@@ -32,16 +30,8 @@ struct GridPlaces {
 inline void put_bit(uint8_t* bits, uint32_t at, uint32_t value) {
   bits[at / 8] |= static_cast<uint8_t>((value & 1) << (at % 8));
 }
-inline void put_nibble(uint8_t* nibbles, uint32_t at, uint32_t value) {
-  nibbles[at / 2] |= static_cast<uint8_t>((value & 15) << (4 * (at % 2)));
-}
-inline void put_signs8(uint8_t* block, uint32_t k, uint32_t row, uint32_t signs) {
-  put_nibble(block + 16 * k, row, signs);
-  put_nibble(block + 16 * k + 8, row, signs >> 4);
-}
-inline void put_signs7(uint8_t* block, uint32_t k, uint32_t row, uint32_t signs) {
-  put_nibble(block + 8 * k, row, signs);
-  for (uint32_t i = 0; i < 3; ++i) put_bit(block + 32 + 6 * k, 3 * row + i, signs >> (4 + i));
+inline void put_word(uint8_t* words, uint32_t row, uint32_t value) {
+  std::memcpy(words + 4 * row, &value, 4);
 }
 
 template <class L>
@@ -50,14 +40,11 @@ void put_row(const GridPlaces& to, const std::byte* block);
 template <>
 inline void put_row<layout::IQ2_XXS>(const GridPlaces& to, const std::byte* block) {
   const auto& b = *reinterpret_cast<const BlockIQ2_XXS*>(block);
-  to.d(64, b.d);
+  to.d(0, b.d);
   for (uint32_t j = 0; j < 8; ++j) {
     uint8_t* codes = to.codes + j * layout::IQ2_XXS::kCodes;
-    for (uint32_t k = 0; k < 4; ++k) {
-      codes[56 + 16 * k + to.row] = b.group[j].grid[k];
-      put_signs7(codes, k, to.row, b.group[j].signs_and_scale >> (7 * k));
-    }
-    to.scale(j, 4, static_cast<int>(b.group[j].signs_and_scale >> 28));
+    std::memcpy(codes + 4 * to.row, b.group[j].grid, 4);
+    put_word(codes + 64, to.row, b.group[j].signs_and_scale);
   }
 }
 
@@ -67,12 +54,13 @@ inline void put_row<layout::IQ2_XS>(const GridPlaces& to, const std::byte* block
   to.d(128, b.d);
   for (uint32_t j = 0; j < 8; ++j) {
     uint8_t* codes = to.codes + j * layout::IQ2_XS::kCodes;
-    for (uint32_t k = 0; k < 4; ++k) {
-      const uint16_t both = b.qs[4 * j + k];
-      codes[56 + 16 * k + to.row] = static_cast<uint8_t>(both);
-      put_bit(codes + 120 + 2 * k, to.row, both >> 8);
-      put_signs7(codes, k, to.row, both >> 9);
+    uint32_t word = 0;
+    for (uint32_t g = 0; g < 4; ++g) {
+      const uint32_t both = b.qs[4 * j + g];
+      codes[4 * to.row + g] = static_cast<uint8_t>(both);
+      word |= both >> 9 << (7 * g) | (both >> 8 & 1) << (28 + g);
     }
+    put_word(codes + 64, to.row, word);
     to.scale(2 * j, 8, b.scales[j] & 15);
     to.scale(2 * j + 1, 8, b.scales[j] >> 4);
   }
@@ -84,25 +72,31 @@ inline void put_row<layout::IQ2_S>(const GridPlaces& to, const std::byte* block)
   to.d(128, b.d);
   for (uint32_t j = 0; j < 8; ++j) {
     uint8_t* codes = to.codes + j * layout::IQ2_S::kCodes;
-    codes[128 + to.row] = b.qh[j];
-    for (uint32_t k = 0; k < 4; ++k) {
-      codes[64 + 16 * k + to.row] = b.qs[4 * j + k];
-      put_signs8(codes, k, to.row, b.signs[4 * j + k]);
+    std::memcpy(codes + 4 * to.row, b.qs + 4 * j, 4);
+    std::memcpy(codes + 64 + 4 * to.row, b.signs + 4 * j, 4);
+    for (uint32_t g = 0; g < 4; ++g) {
+      const auto high = static_cast<uint32_t>(b.qh[j] >> (2 * g));
+      put_bit(codes + 128, 4 * to.row + g, high);
+      put_bit(codes + 136, 4 * to.row + g, high >> 1);
     }
     to.scale(2 * j, 8, b.scales[j] & 15);
     to.scale(2 * j + 1, 8, b.scales[j] >> 4);
   }
 }
 
+// Eight indices of a row, two for each g.
+inline void put_pairs(uint8_t* codes, uint32_t row, const uint8_t* index) {
+  for (uint32_t i = 0; i < 8; ++i) codes[64 * (i % 2) + 4 * row + i / 2] = index[i];
+}
+
 template <>
 inline void put_row<layout::IQ3_XXS>(const GridPlaces& to, const std::byte* block) {
   const auto& b = *reinterpret_cast<const BlockIQ3_XXS*>(block);
-  to.d(64, b.d);
+  to.d(0, b.d);
   for (uint32_t j = 0; j < 8; ++j) {
     uint8_t* codes = to.codes + j * layout::IQ3_XXS::kCodes;
-    for (uint32_t i = 0; i < 8; ++i) codes[56 + 16 * i + to.row] = b.qs[8 * j + i];
-    for (uint32_t k = 0; k < 4; ++k) put_signs7(codes, k, to.row, b.signs_and_scale[j] >> (7 * k));
-    to.scale(j, 4, static_cast<int>(b.signs_and_scale[j] >> 28));
+    put_pairs(codes, to.row, b.qs + 8 * j);
+    put_word(codes + 128, to.row, b.signs_and_scale[j]);
   }
 }
 
@@ -112,34 +106,16 @@ inline void put_row<layout::IQ3_S>(const GridPlaces& to, const std::byte* block)
   to.d(64, b.d);
   for (uint32_t j = 0; j < 8; ++j) {
     uint8_t* codes = to.codes + j * layout::IQ3_S::kCodes;
-    for (uint32_t i = 0; i < 8; ++i) {
-      codes[64 + 16 * i + to.row] = b.qs[8 * j + i];
-      put_bit(codes + 192 + 2 * i, to.row, static_cast<uint32_t>(b.qh[j] >> i));
+    put_pairs(codes, to.row, b.qs + 8 * j);
+    for (uint32_t i = 0; i < 32; ++i) {  // the signs of values 0, 2, 4, 6, then of 1, 3, 5, 7
+      const uint32_t g = i / 8, to_bit = i % 8 / 2 + 4 * (i % 2);
+      put_bit(codes + 128, 8 * (4 * to.row + g) + to_bit,
+              static_cast<uint32_t>(b.signs[4 * j + g] >> (i % 8)));
     }
-    for (uint32_t k = 0; k < 4; ++k) put_signs8(codes, k, to.row, b.signs[4 * j + k]);
+    for (uint32_t i = 0; i < 8; ++i) {
+      put_bit(codes + 192 + 8 * (i % 2), 4 * to.row + i / 2, static_cast<uint32_t>(b.qh[j] >> i));
+    }
     to.scale(j, 4, b.scales[j / 2] >> (4 * (j % 2)) & 15);
-  }
-}
-
-template <>
-inline void put_row<layout::IQ1_S>(const GridPlaces& to, const std::byte* block) {
-  const auto& b = *reinterpret_cast<const BlockIQ1_S*>(block);
-  to.d(0, b.d);
-  for (uint32_t j = 0; j < 8; ++j) {
-    uint8_t* codes = to.codes + j * layout::IQ1_S::kCodes;
-    for (uint32_t k = 0; k < 4; ++k) codes[16 * k + to.row] = b.qs[4 * j + k];
-    std::memcpy(codes + 64 + 2 * to.row, &b.qh[j], 2);
-  }
-}
-
-template <>
-inline void put_row<layout::IQ1_M>(const GridPlaces& to, const std::byte* block) {
-  const auto& b = *reinterpret_cast<const BlockIQ1_M*>(block);
-  for (uint32_t i = 0; i < 4; ++i) to.d(32 * i, b.scales[i]);
-  for (uint32_t j = 0; j < 8; ++j) {
-    uint8_t* codes = to.codes + j * layout::IQ1_M::kCodes;
-    for (uint32_t k = 0; k < 4; ++k) codes[16 * k + to.row] = b.qs[4 * j + k];
-    std::memcpy(codes + 64 + 2 * to.row, &b.qh[2 * j], 2);
   }
 }
 

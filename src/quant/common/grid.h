@@ -31,4 +31,19 @@ constexpr Grid<T, N> expand_grid(const uint16_t (&packed)[N], int bits, const in
   return out;
 }
 
+// The two bytes of every packed entry, apart: what kernels look up 64 at a time.
+template <int N>
+struct GridPlanes {
+  alignas(64) uint8_t plane[2][N];
+};
+template <int N>
+constexpr GridPlanes<N> split_grid(const uint16_t (&packed)[N]) {
+  GridPlanes<N> out{};
+  for (int i = 0; i < N; ++i) {
+    out.plane[0][i] = static_cast<uint8_t>(packed[i]);
+    out.plane[1][i] = static_cast<uint8_t>(packed[i] >> 8);
+  }
+  return out;
+}
+
 }  // namespace brass

@@ -33,5 +33,6 @@ extern constexpr uint16_t kIq2XxsGridPacked[256] = {
 // clang-format on
 
 extern constexpr Grid<uint64_t, 256> kIq2XxsGrid = expand_grid<uint64_t>(kIq2XxsGridPacked, 2, kLevels);
+extern constexpr GridPlanes<256> kIq2XxsPlanes = split_grid(kIq2XxsGridPacked);
 
 }  // namespace brass

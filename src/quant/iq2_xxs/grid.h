@@ -9,5 +9,6 @@ namespace brass {
 extern const uint16_t kIq2XxsGridPacked[256];
 // Value j of an entry is byte j: a magnitude; signs come from the block.
 extern const Grid<uint64_t, 256> kIq2XxsGrid;
+extern const GridPlanes<256> kIq2XxsPlanes;
 
 }  // namespace brass

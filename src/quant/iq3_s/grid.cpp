@@ -53,5 +53,6 @@ extern constexpr uint16_t kIq3SGridPacked[512] = {
 // clang-format on
 
 extern constexpr Grid<uint32_t, 512> kIq3SGrid = expand_grid<uint32_t>(kIq3SGridPacked, 4, kLevels);
+extern constexpr GridPlanes<512> kIq3SPlanes = split_grid(kIq3SGridPacked);
 
 }  // namespace brass

@@ -9,5 +9,6 @@ namespace brass {
 extern const uint16_t kIq3SGridPacked[512];
 // Value j of an entry is byte j: a magnitude; signs come from the block.
 extern const Grid<uint32_t, 512> kIq3SGrid;
+extern const GridPlanes<512> kIq3SPlanes;
 
 }  // namespace brass

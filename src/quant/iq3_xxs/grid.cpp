@@ -33,5 +33,6 @@ extern constexpr uint16_t kIq3XxsGridPacked[256] = {
 // clang-format on
 
 extern constexpr Grid<uint32_t, 256> kIq3XxsGrid = expand_grid<uint32_t>(kIq3XxsGridPacked, 4, kLevels);
+extern constexpr GridPlanes<256> kIq3XxsPlanes = split_grid(kIq3XxsGridPacked);
 
 }  // namespace brass

@@ -9,5 +9,6 @@ namespace brass {
 extern const uint16_t kIq3XxsGridPacked[256];
 // Value j of an entry is byte j: a magnitude; signs come from the block.
 extern const Grid<uint32_t, 256> kIq3XxsGrid;
+extern const GridPlanes<256> kIq3XxsPlanes;
 
 }  // namespace brass

@@ -40,8 +40,12 @@ BRASS_INLINE Ri r_and(Ri a, Ri b) { return _mm_and_si128(a, b); }
 BRASS_INLINE Ri r_or(Ri a, Ri b) { return _mm_or_si128(a, b); }
 BRASS_INLINE Ri r_xor(Ri a, Ri b) { return _mm_xor_si128(a, b); }
 BRASS_INLINE Ri r_add_i(Ri a, Ri b) { return _mm_add_epi32(a, b); }
+BRASS_INLINE Ri r_sub_i(Ri a, Ri b) { return _mm_sub_epi32(a, b); }
 BRASS_INLINE Ri r_add_bytes(Ri a, Ri b) { return _mm_add_epi8(a, b); }
 BRASS_INLINE Ri r_sub_bytes(Ri a, Ri b) { return _mm_sub_epi8(a, b); }
+BRASS_INLINE Ri r_shift_right(Ri a, uint32_t n) {
+  return _mm_srl_epi32(a, _mm_cvtsi32_si128(static_cast<int>(n)));
+}
 template <int n>
 BRASS_INLINE Ri r_shl(Ri a) {
   return _mm_slli_epi32(a, n);
@@ -124,15 +128,16 @@ BRASS_INLINE float r_largest(Rf a) {
 }
 
 BRASS_INLINE Ri r_avg_bytes(Ri a, Ri b) { return _mm_avg_epu8(a, b); }
-BRASS_INLINE Ri r_negate_bytes(Ri a, uint64_t which) {
-  const __m128i bit = _mm_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
-  const __m128i spread = _mm_set_epi64x(static_cast<int64_t>(0x0101010101010101u), 0);
-  const __m128i bytes = _mm_shuffle_epi8(_mm_cvtsi32_si128(static_cast<int>(which & 0xffff)), spread);
-  const __m128i mask = _mm_cmpeq_epi8(_mm_and_si128(bytes, bit), bit);
+BRASS_INLINE Ri r_negate_selected(Ri a, Ri bits, Ri select) {
+  const Ri mask = _mm_cmpeq_epi8(_mm_and_si128(bits, select), select);
   return _mm_sub_epi8(_mm_xor_si128(a, mask), mask);
 }
-BRASS_INLINE Ri r_lane_bits(uint16_t bits) {
+BRASS_INLINE Ri r_lane_bits(const uint8_t* p, int first) {
+  const int bits = p[first / 8] >> (first % 8);
   return _mm_setr_epi32(bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3 & 1);
+}
+BRASS_INLINE Ri r_lane_nibbles(const uint8_t* p) {
+  return _mm_setr_epi32(p[0] & 15, p[0] >> 4, p[1] & 15, p[1] >> 4);
 }
 BRASS_INLINE Ri r_gather(const uint32_t* table, Ri index) {
   alignas(16) uint32_t at[4];
@@ -149,12 +154,6 @@ BRASS_INLINE void r_gather8(const uint64_t* table, Ri index, Ri& low, Ri& high) 
   }
   low = _mm_load_si128(reinterpret_cast<const __m128i*>(l));
   high = _mm_load_si128(reinterpret_cast<const __m128i*>(h));
-}
-// 16 triples of bits, each to the low three bits of a nibble.
-BRASS_INLINE uint64_t spread3(uint64_t bits) {
-  uint64_t out = 0;
-  for (int i = 0; i < 16; ++i) out |= (bits >> (3 * i) & 7) << (4 * i);
-  return out;
 }
 
 // The even, the odd floats of a and b; and back.

@@ -44,8 +44,12 @@ BRASS_INLINE Ri r_and(Ri a, Ri b) { return _mm256_and_si256(a, b); }
 BRASS_INLINE Ri r_or(Ri a, Ri b) { return _mm256_or_si256(a, b); }
 BRASS_INLINE Ri r_xor(Ri a, Ri b) { return _mm256_xor_si256(a, b); }
 BRASS_INLINE Ri r_add_i(Ri a, Ri b) { return _mm256_add_epi32(a, b); }
+BRASS_INLINE Ri r_sub_i(Ri a, Ri b) { return _mm256_sub_epi32(a, b); }
 BRASS_INLINE Ri r_add_bytes(Ri a, Ri b) { return _mm256_add_epi8(a, b); }
 BRASS_INLINE Ri r_sub_bytes(Ri a, Ri b) { return _mm256_sub_epi8(a, b); }
+BRASS_INLINE Ri r_shift_right(Ri a, uint32_t n) {
+  return _mm256_srl_epi32(a, _mm_cvtsi32_si128(static_cast<int>(n)));
+}
 template <int n>
 BRASS_INLINE Ri r_shl(Ri a) {
   return _mm256_slli_epi32(a, n);
@@ -114,16 +118,19 @@ BRASS_INLINE float r_largest(Rf a) {
 }
 
 BRASS_INLINE Ri r_avg_bytes(Ri a, Ri b) { return _mm256_avg_epu8(a, b); }
-BRASS_INLINE Ri r_negate_bytes(Ri a, uint64_t which) {
-  const __m256i bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
-  const __m256i spread = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
-  const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(which & 0xffffffff)), spread);
-  const __m256i mask = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+BRASS_INLINE Ri r_negate_selected(Ri a, Ri bits, Ri select) {
+  const Ri mask = _mm256_cmpeq_epi8(_mm256_and_si256(bits, select), select);
   return _mm256_sub_epi8(_mm256_xor_si256(a, mask), mask);
 }
-BRASS_INLINE Ri r_lane_bits(uint16_t bits) {
+BRASS_INLINE Ri r_lane_bits(const uint8_t* p, int first) {
   const __m256i at = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  return _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(bits), at), _mm256_set1_epi32(1));
+  return _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(p[first / 8]), at), _mm256_set1_epi32(1));
+}
+BRASS_INLINE Ri r_lane_nibbles(const uint8_t* p) {
+  int32_t nibbles;
+  __builtin_memcpy(&nibbles, p, 4);
+  const __m256i at = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+  return _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(nibbles), at), _mm256_set1_epi32(15));
 }
 BRASS_INLINE Ri r_gather(const uint32_t* table, Ri index) {
   return _mm256_i32gather_epi32(reinterpret_cast<const int*>(table), index, 4);
@@ -132,8 +139,6 @@ BRASS_INLINE void r_gather8(const uint64_t* table, Ri index, Ri& low, Ri& high) 
   low = _mm256_i32gather_epi32(reinterpret_cast<const int*>(table), index, 8);
   high = _mm256_i32gather_epi32(reinterpret_cast<const int*>(table) + 1, index, 8);
 }
-// 16 triples of bits, each to the low three bits of a nibble.
-BRASS_INLINE uint64_t spread3(uint64_t bits) { return _pdep_u64(bits, 0x7777777777777777u); }
 
 // The even, the odd floats of a and b; and back.
 BRASS_INLINE Rf r_in_order(Rf mixed) {

@@ -46,8 +46,12 @@ BRASS_INLINE Ri r_and(Ri a, Ri b) { return _mm512_and_si512(a, b); }
 BRASS_INLINE Ri r_or(Ri a, Ri b) { return _mm512_or_si512(a, b); }
 BRASS_INLINE Ri r_xor(Ri a, Ri b) { return _mm512_xor_si512(a, b); }
 BRASS_INLINE Ri r_add_i(Ri a, Ri b) { return _mm512_add_epi32(a, b); }
+BRASS_INLINE Ri r_sub_i(Ri a, Ri b) { return _mm512_sub_epi32(a, b); }
 BRASS_INLINE Ri r_add_bytes(Ri a, Ri b) { return _mm512_add_epi8(a, b); }
 BRASS_INLINE Ri r_sub_bytes(Ri a, Ri b) { return _mm512_sub_epi8(a, b); }
+BRASS_INLINE Ri r_shift_right(Ri a, uint32_t n) {
+  return _mm512_srl_epi32(a, _mm_cvtsi32_si128(static_cast<int>(n)));
+}
 template <int n>
 BRASS_INLINE Ri r_shl(Ri a) {
   return _mm512_slli_epi32(a, n);
@@ -103,21 +107,18 @@ BRASS_INLINE float r_largest(Rf a) {
 }
 
 BRASS_INLINE Ri r_avg_bytes(Ri a, Ri b) { return _mm512_avg_epu8(a, b); }
-BRASS_INLINE Ri r_negate_bytes(Ri a, uint64_t which) {
-  return _mm512_mask_sub_epi8(a, which, _mm512_setzero_si512(), a);
+BRASS_INLINE Ri r_select(__mmask64 which, Ri yes, Ri no) { return _mm512_mask_blend_epi8(which, no, yes); }
+
+// Byte i of the result: table[index[i]], of whose bits only as many as the table needs are looked at.
+BRASS_INLINE Ri r_lookup64(const uint8_t* table, Ri index) {
+  return _mm512_permutexvar_epi8(index, _mm512_load_si512(table));
 }
-BRASS_INLINE Ri r_lane_bits(uint16_t bits) { return _mm512_maskz_set1_epi32(bits, 1); }
-BRASS_INLINE Ri r_gather(const uint32_t* table, Ri index) { return _mm512_i32gather_epi32(index, table, 4); }
-// Half as many loads as two gathers of halves.
-BRASS_INLINE void r_gather8(const uint64_t* table, Ri index, Ri& low, Ri& high) {
-  const __m512i a = _mm512_i32gather_epi64(_mm512_castsi512_si256(index), table, 8);
-  const __m512i b = _mm512_i32gather_epi64(_mm512_extracti64x4_epi64(index, 1), table, 8);
-  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  low = _mm512_permutex2var_epi32(a, even, b);
-  high = _mm512_permutex2var_epi32(a, _mm512_or_si512(even, _mm512_set1_epi32(1)), b);
+BRASS_INLINE Ri r_lookup128(const uint8_t* table, Ri index) {
+  return _mm512_permutex2var_epi8(_mm512_load_si512(table), index, _mm512_load_si512(table + 64));
 }
-// 16 triples of bits, each to the low three bits of a nibble.
-BRASS_INLINE uint64_t spread3(uint64_t bits) { return _pdep_u64(bits, 0x7777777777777777u); }
+BRASS_INLINE Ri r_lookup256(const uint8_t* table, Ri index) {
+  return r_select(_mm512_movepi8_mask(index), r_lookup128(table + 128, index), r_lookup128(table, index));
+}
 
 // The even, the odd floats of a and b; and back.
 BRASS_INLINE Rf r_even(Rf a, Rf b) {

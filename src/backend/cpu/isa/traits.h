@@ -12,6 +12,7 @@
 #pragma once
 
 #include "backend/cpu/isa/codes.h"
+#include "backend/cpu/isa/digits.h"
 #include "quant/common/fp4.h"
 #include "quant/common/iq4_values.h"
 
@@ -258,30 +259,19 @@ struct Q10 : OneScale<TraitBase<layout::Q1_0>> {
   }
 };
 
-// All 64 vectors at once: digits do not end where blocks do.
 struct TQ10 : TraitBase<layout::TQ1_0> {
   static constexpr bool kInState = true;
   struct State {
-    alignas(64) uint8_t codes[65 * 64];
+    Digits<0> digits;
     F d;
   };
   BRASS_INLINE void begin(State& s, const uint8_t* record, const uint8_t* codes) {
     s.d = from_f16(record);
-    for (int n = 0; n < 13; ++n) {
-      const I ones = set_bytes(255);
-      I rest = load_i(codes + 64 * n) ^ ones;  // 255 − fraction: averages round up, and are to round down
-      BRASS_UNROLL
-      for (int i = 0; i < 5; ++i) {
-        const I three_quarters = average_bytes(rest, average_bytes(rest, ones)) ^ ones;
-        store_i(s.codes + 64 * (5 * n + i), shr<6>(three_quarters) & set_bytes(3));  // ⌊3 fraction / 256⌋
-        rest = add_bytes(add_bytes(rest, rest), add_bytes(rest, set_bytes(2)));  // of 3 · fraction mod 256
-      }
-    }
+    begin_digits(s.digits, codes);
   }
   template <class Fn>
   BRASS_INLINE void state_codes(const State& s, uint32_t j, Fn f) {
-    BRASS_UNROLL
-    for (int v = 0; v < 8; ++v) f(v, load_i(s.codes + 64 * (8 * j + v)));
+    block_digits(s.digits, j, f);
   }
   BRASS_INLINE F scale(const State& s, uint32_t, int) { return s.d; }
 };
@@ -311,11 +301,36 @@ template <> struct TraitOf<layout::TQ1_0> { using type = TQ10; };
 template <class L>
 using Trait = typename TraitOf<L>::type;
 
-// The packed codes of block j of a record.
+// Codes that come transposed, from blocks looked up kAtOnce at once (grids_lookup.h).
+template <class Tr>
+constexpr bool kTransposed = requires { Tr::kAtOnce; };
+template <class Tr>
+constexpr uint32_t kAtOnce = 1;
+template <class Tr>
+  requires kTransposed<Tr>
+constexpr uint32_t kAtOnce<Tr> = Tr::kAtOnce;
+// Codes whose zero differs from row to row (IQ1_S).
+template <class Tr>
+constexpr bool kShifted = requires(const typename Tr::State& state) { Tr::minus_zero(state, 0); };
+
+#ifdef __AVX512VBMI__
+template <class Fn>
+BRASS_INLINE void in_order(const I (&u)[8], Fn f);
+template <bool halves>
+BRASS_INLINE void transpose_x(const int8_t* x, int8_t* out);
+#endif
+
+// The packed codes of block j of a record, in order.
 template <class Tr, class Fn>
 BRASS_INLINE void trait_codes(const typename Tr::State& state, uint32_t j, const uint8_t* block, Fn f) {
   if constexpr (requires { Tr::kInState; }) {
     Tr::state_codes(state, j, f);
+  } else if constexpr (kTransposed<Tr>) {
+    I u[8];
+    typename Tr::Planes planes[1];
+    Tr::look_up(block, planes);
+    Tr::transposed_codes(block, planes[0], [&](int i, I codes) BRASS_LAMBDA { u[i] = codes; });
+    in_order(u, f);
   } else {
     Tr::for_codes(block, f);
   }

@@ -76,15 +76,13 @@ BRASS_INLINE I operator&(I a, I b) { BRASS_EACH(I, r_and(a.r[i], b.r[i])); }
 BRASS_INLINE I operator|(I a, I b) { BRASS_EACH(I, r_or(a.r[i], b.r[i])); }
 BRASS_INLINE I operator^(I a, I b) { BRASS_EACH(I, r_xor(a.r[i], b.r[i])); }
 BRASS_INLINE I operator+(I a, I b) { BRASS_EACH(I, r_add_i(a.r[i], b.r[i])); }
+BRASS_INLINE I operator-(I a, I b) { BRASS_EACH(I, r_sub_i(a.r[i], b.r[i])); }
 BRASS_INLINE I add_bytes(I a, I b) { BRASS_EACH(I, r_add_bytes(a.r[i], b.r[i])); }
 BRASS_INLINE I sub_bytes(I a, I b) { BRASS_EACH(I, r_sub_bytes(a.r[i], b.r[i])); }
 BRASS_INLINE I average_bytes(I a, I b) { BRASS_EACH(I, r_avg_bytes(a.r[i], b.r[i])); }
-// Byte j negated where bit j of `which` is set.
-BRASS_INLINE I negate_bytes(I a, uint64_t which) { BRASS_EACH(I, r_negate_bytes(a.r[i], which >> (i * 4 * kRegLanes % 64))); }
-// Lane j: bit j.
-BRASS_INLINE I lane_bits(uint16_t bits) { BRASS_EACH(I, r_lane_bits(static_cast<uint16_t>(bits >> (i * kRegLanes)))); }
 template <int n> BRASS_INLINE I shl(I a) { BRASS_EACH(I, r_shl<n>(a.r[i])); }
 template <int n> BRASS_INLINE I shr(I a) { BRASS_EACH(I, r_shr<n>(a.r[i])); }
+BRASS_INLINE I shift_right(I a, uint32_t n) { BRASS_EACH(I, r_shift_right(a.r[i], n)); }
 BRASS_INLINE I dot(I c, I u, I x) { BRASS_EACH(I, r_dot(c.r[i], u.r[i], x.r[i])); }
 BRASS_INLINE I dot_wide(I c, I u, I x) { BRASS_EACH(I, r_dot_wide(c.r[i], u.r[i], x.r[i])); }
 // c + the dot products of int16 pairs.
@@ -92,8 +90,16 @@ BRASS_INLINE I dot16(I c, I a, I b) { BRASS_EACH(I, r_dot16(c.r[i], a.r[i], b.r[
 BRASS_INLINE I from_u8(const void* p) { BRASS_EACH(I, r_from_u8(static_cast<const char*>(p) + i * kRegLanes)); }
 BRASS_INLINE I from_u16(const void* p) { BRASS_EACH(I, r_from_u16(static_cast<const char*>(p) + 2 * i * kRegLanes)); }
 BRASS_INLINE I from_s8(const void* p) { BRASS_EACH(I, r_from_s8(static_cast<const char*>(p) + i * kRegLanes)); }
+#ifndef __AVX512VBMI__  // above, 64 bytes are looked up at once: isa/grids_lookup.h
+// A byte of a, negated where `bits` has all bits of its byte of `select`.
+BRASS_INLINE I negate_selected(I a, I bits, I select) { BRASS_EACH(I, r_negate_selected(a.r[i], bits.r[i], select.r[i])); }
+// Lane j: bit j.
+BRASS_INLINE I lane_bits(const uint8_t* p) { BRASS_EACH(I, r_lane_bits(p, i * kRegLanes)); }
+// Lane j: nibble j.
+BRASS_INLINE I lane_nibbles(const uint8_t* p) { BRASS_EACH(I, r_lane_nibbles(p + i * kRegLanes / 2)); }
 // Lane j: table[index[j]].
 BRASS_INLINE I gather4(const uint32_t* table, I index) { BRASS_EACH(I, r_gather(table, index.r[i])); }
+#endif
 #undef BRASS_EACH
 
 #define BRASS_EACH(expression) \
@@ -104,8 +110,10 @@ BRASS_INLINE void storeu(float* p, F a) { BRASS_EACH(r_storeu(p + i * kRegLanes,
 BRASS_INLINE void store_i(void* p, I a) { BRASS_EACH(r_store_i(static_cast<char*>(p) + i * 4 * kRegLanes, a.r[i])); }
 BRASS_INLINE void store_s8(void* p, I a) { BRASS_EACH(r_store_s8(static_cast<char*>(p) + i * kRegLanes, a.r[i])); }
 BRASS_INLINE void store_u16(void* p, I a) { BRASS_EACH(r_store_u16(static_cast<char*>(p) + 2 * i * kRegLanes, a.r[i])); }
+#ifndef __AVX512VBMI__
 // Lane j of low, high: the halves of table[index[j]].
 BRASS_INLINE void gather8(const uint64_t* table, I index, I& low, I& high) { BRASS_EACH(r_gather8(table, index.r[i], low.r[i], high.r[i])); }
+#endif
 BRASS_INLINE void store_f16(void* p, F a) { BRASS_EACH(r_to_f16(static_cast<char*>(p) + 2 * i * kRegLanes, a.r[i])); }
 #undef BRASS_EACH
 // clang-format on
