@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/cpu/kernels.h"
+#include "base/half.h"
 #include "base/rng.h"
 #include "quant/random_blocks.h"
 
@@ -78,6 +79,9 @@ struct TestWeight {
   }
 };
 
+// As what a product reads x.
+enum class XForm : uint8_t { kExact, kRounded, kCodes };
+
 // Random activations, quantized by the tier under test.
 struct TestActivations {
   uint32_t tokens, k;
@@ -111,8 +115,10 @@ struct TestActivations {
         &f32[t * f32_stride],   f32_stride,  &codes[t * code_stride], code_stride, &scale[t * scale_stride],
         &sum[t * scale_stride], scale_stride};
   }
-  double value(uint32_t t, uint32_t j, bool quantized) const {
-    if (!quantized) return static_cast<double>(f32[t * f32_stride + j]);
+  double value(uint32_t t, uint32_t j, XForm form) const {
+    const float exact = f32[t * f32_stride + j];
+    if (form == XForm::kExact) return static_cast<double>(exact);
+    if (form == XForm::kRounded) return static_cast<double>(bf16_to_f32(f32_to_bf16(exact)));
     return static_cast<double>(scale[t * scale_stride + j / 32]) * codes[t * code_stride + j];
   }
 };

@@ -71,6 +71,9 @@ TEST_P(KernelMatmul, UnpackedRowsAreTheFormatsValues) {
 
 TEST_P(KernelMatmul, AgreesWithDoubleOnTheSameCodes) {
   for (const Format* f : packable()) {
+    const XForm form = f->group != 0                 ? XForm::kCodes
+                       : kernels().rounds_x(f->type) ? XForm::kRounded
+                                                     : XForm::kExact;
     for (const uint32_t cols : lengths(*f)) {
       for (const uint32_t tokens : {1u, 3u, 4u, 7u, 21u}) {
         const TestWeight w(kernels(), *f, 53, cols, cols);
@@ -82,7 +85,7 @@ TEST_P(KernelMatmul, AgreesWithDoubleOnTheSameCodes) {
             double want = 0, size = 0;
             for (uint32_t j = 0; j < cols; ++j) {
               const double product =
-                  static_cast<double>(w.values[size_t{n} * cols + j]) * x.value(t, j, f->group != 0);
+                  static_cast<double>(w.values[size_t{n} * cols + j]) * x.value(t, j, form);
               want += product;
               size += product * product;
             }
@@ -126,7 +129,7 @@ TEST_P(KernelMatmul, RowsHaveTheSameBitsInAnyBatchAndRange) {
 
 TEST_P(KernelMatmul, ManyTokensAreTheSameAsFew) {
   const uint32_t cols = 512, rows = 40, tokens = 1030;  // more than one block of tokens
-  for (const Type type : {Type::Q4_K, Type::Q6_K, Type::Q8_0, Type::F16}) {
+  for (const Type type : {Type::Q4_K, Type::Q6_K, Type::Q8_0, Type::F16, Type::BF16}) {
     const TestWeight w(kernels(), *find_format(type), rows, cols, 5);
     const TestActivations x(kernels(), tokens, cols, 6);
     const Result all = multiply(w, x, 0, tokens, 0, rows);

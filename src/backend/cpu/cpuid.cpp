@@ -54,9 +54,11 @@ bool supports_avx512_vnni() {
   return supports_avx2() && saves(kAvx512State) && v4 && vnni && vbmi;
 }
 
+bool supports_avx512_bf16() { return supports_avx512_vnni() && has(cpuid(7, 1).a, 5); }
+
 bool supports_amx() {
   const Registers seven = cpuid(7);
-  if (!supports_avx512_vnni() || !saves(kTileState) || !has(seven.d, 24) || !has(seven.d, 25)) return false;
+  if (!supports_avx512_bf16() || !saves(kTileState) || !has(seven.d, 24) || !has(seven.d, 25)) return false;
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // arch_prctl(ARCH_REQ_XCOMP_PERM), Linux 5.16
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }

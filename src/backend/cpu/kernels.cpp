@@ -169,19 +169,19 @@ void multiply_float(const LinearParts& parts, uint8_t index, const Piece& p) {
              const size_t panel_stride = kFloatTileK * kPanelRows;
              for (uint32_t i = 0; i < panels; ++i) {
                const uint8_t* values = p.panel(row + i * kPanelRows) + k * kPanelRows * value_bytes;
-               parts.floats[index].expand(values, size_t{n} * kPanelRows, tile + i * panel_stride);
+               parts.floats[index].fill_tile(values, n, tile + i * panel_stride);
              }
-             parts.float_tile({.w = tile,
-                               .panel_stride = panel_stride,
-                               .panels = panels,
-                               .k = n,
-                               .tokens = p.tokens,
-                               .x = p.x.f32 + k,
-                               .x_stride = p.x.f32_stride,
-                               .c_in = c_in,
-                               .c_in_stride = c_in_stride,
-                               .c_out = c_out,
-                               .c_out_stride = c_out_stride});
+             parts.floats[index].tile({.w = tile,
+                                       .panel_stride = panel_stride,
+                                       .panels = panels,
+                                       .k = n,
+                                       .tokens = p.tokens,
+                                       .x = p.x.f32 + k,
+                                       .x_stride = p.x.f32_stride,
+                                       .c_in = c_in,
+                                       .c_in_stride = c_in_stride,
+                                       .c_out = c_out,
+                                       .c_out_stride = c_out_stride});
            });
   }
 }
@@ -260,6 +260,12 @@ void unpack_row(const PackedWeight& w, uint32_t row, float* out) {
   }
 }
 
+template <const LinearParts& parts>
+bool rounds_x(Type type) {
+  const auto f = float_index(type);
+  return f && parts.floats[*f].rounds_x;
+}
+
 template <const LinearParts& linear, const RowParts& rows, const AttentionParts& attention>
 constexpr Kernels table(const char* name, bool (*supported)()) {
   return {.name = name,
@@ -269,6 +275,7 @@ constexpr Kernels table(const char* name, bool (*supported)()) {
           .pack = pack,
           .unpack_row = unpack_row<linear>,
           .reads_codes = reads_codes,
+          .rounds_x = rounds_x<linear>,
           .matmul_scratch = matmul_scratch<linear>,
           .matmul = matmul<linear>,
           .quantize = rows.quantize,

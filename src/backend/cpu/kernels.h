@@ -39,6 +39,7 @@ struct Kernels {
                std::byte* panel);
   void (*unpack_row)(const PackedWeight&, uint32_t row, float* out);  // bit-equal to Format::decode
   bool (*reads_codes)(Type);  // the product reads Activations::codes (else ::f32)
+  bool (*rounds_x)(Type);  // the product rounds Activations::f32 to bf16 (BF16 weights, from avx512-bf16 on)
 
   // y[t][n] = Σ_k w[n][k] · x[t][k] for t < T and n in [row_begin, row_end), row_begin a multiple of 16.
   // Writes nothing else. `scratch`: matmul_scratch bytes, 64-aligned, one a thread.

@@ -60,9 +60,9 @@ struct TileArgs {
 
 inline constexpr uint32_t kFloatTileK = 128;  // most values of K in one FloatTileArgs; a multiple of 64
 
-// The same for float weights, expanded to f32 [panel][k][16].
+// The same for float weights.
 struct FloatTileArgs {
-  const float* w;       // per panel: [k][16]
+  const float* w;       // per panel, as fill_tile left it: f32 [k][16], or pairs of bf16 [k/2][16]
   size_t panel_stride;  // in floats
   uint32_t panels, k;   // k: a multiple of 64 but in the last call over K
   uint32_t tokens;
@@ -84,7 +84,10 @@ struct QuantizedParts {
 };
 struct FloatParts {
   void (*decode[4])(const DecodeArgs&);
-  void (*expand)(const uint8_t* values, size_t n, float* out);  // n: a multiple of 16
+  void (*expand)(const uint8_t* values, size_t n, float* out);        // n: a multiple of 16
+  void (*fill_tile)(const uint8_t* values, uint32_t k, float* tile);  // FloatTileArgs::w of one panel
+  void (*tile)(const FloatTileArgs&);
+  bool rounds_x;  // to bf16
 };
 
 struct LinearParts {
@@ -95,7 +98,6 @@ struct LinearParts {
   void (*enter)(uint32_t tokens, layout::Kind kind);
   void (*leave)();
   void (*tile)(const TileArgs&);
-  void (*float_tile)(const FloatTileArgs&);
   void (*sum16)(const int8_t* codes, uint32_t k, int16_t* out);  // K / 16 sums, K rounded up to 64
   const QuantizedParts* quantized;                               // in the order of BRASS_CPU_QUANTIZED
   const FloatParts* floats;                                      // in the order of BRASS_CPU_FLOAT

@@ -1,6 +1,10 @@
 // The matrix products of one tier.
 #include "backend/cpu/isa/decode.h"
+#ifdef __AVX512BF16__
+#include "backend/cpu/isa/bf16_tile.h"
+#else
 #include "backend/cpu/isa/float_tile.h"
+#endif
 #include "backend/cpu/isa/tile.h"
 #ifdef __AMX_INT8__
 #include "backend/cpu/isa/tile_amx.h"
@@ -17,10 +21,23 @@ namespace {
 constexpr QuantizedParts kQuantized[] = {BRASS_CPU_QUANTIZED(BRASS_ROW)};
 #undef BRASS_ROW
 
-#define BRASS_ROW(name)                                                                          \
-  {{decode_float<Weight##name, 1>, decode_float<Weight##name, 2>, decode_float<Weight##name, 3>, \
-    decode_float<Weight##name, 4>},                                                              \
-   expand<Weight##name>},
+template <class W>
+constexpr FloatParts kFloatParts = {
+    {decode_float<W, 1>, decode_float<W, 2>, decode_float<W, 3>, decode_float<W, 4>},
+    expand<W>,
+    fill_tile<W>,
+    float_tile,
+    false};
+#ifdef __AVX512BF16__
+template <>
+constexpr FloatParts kFloatParts<WeightBF16> = {
+    {decode_bf16<1>, decode_bf16<2>, decode_bf16<3>, decode_bf16<4>},
+    expand<WeightBF16>,
+    fill_bf16_tile,
+    bf16_tile,
+    true};
+#endif
+#define BRASS_ROW(name) kFloatParts<Weight##name>,
 constexpr FloatParts kFloats[] = {BRASS_CPU_FLOAT(BRASS_ROW)};
 #undef BRASS_ROW
 
@@ -34,7 +51,6 @@ constinit const LinearParts BRASS_JOIN(linear_, BRASS_TIER) = {
     .enter = enter_tiles,
     .leave = leave_tiles,
     .tile = tile,
-    .float_tile = float_tile,
     .sum16 = sum16,
     .quantized = kQuantized,
     .floats = kFloats,
