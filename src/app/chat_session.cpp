@@ -5,6 +5,7 @@
 
 #include "app/session.h"
 #include "report/format.h"
+#include "report/rates.h"
 
 namespace brass::app {
 
@@ -74,9 +75,11 @@ Result<const Generation*> ChatSession::answer(const std::string& prompt,
 
 std::string describe_timings(const Generation& generation) {
   const Timings t = generation.timings();
+  const auto prefill = report::prefill_tps(t.prompt_tokens, t.cached_tokens, t.prefill_s);
+  const auto decode = report::decode_tps(t.decode_tokens, t.decode_s);
   return fmt::format("prompt {} tokens ({} cached), {} · reply {} tokens, {} · first text after {} · {}",
-                     t.prompt_tokens, t.cached_tokens, report::format_tps(t.prefill_tps()), t.decode_tokens,
-                     report::format_tps(t.decode_tps()), report::format_seconds(t.ttft_s),
+                     t.prompt_tokens, t.cached_tokens, report::format_tps(prefill), t.decode_tokens,
+                     report::format_tps(decode), report::format_seconds(t.ttft_s),
                      finish_name(generation.finish()));
 }
 

@@ -7,6 +7,7 @@
 #include "app/commands.h"
 #include "app/session.h"
 #include "base/rng.h"
+#include "report/rates.h"
 
 namespace brass::app {
 namespace {
@@ -62,6 +63,21 @@ class Rounds {
   Rng rng_{1};
 };
 
+std::string line(std::optional<double> tps, double seconds) {
+  return fmt::format("{{\"tps\": {:.3f}, \"seconds\": {:.6f}}}", tps.value_or(0), seconds);
+}
+
+Result<std::string> prefill_line(Rounds& rounds, uint32_t n) {
+  const double s = TRY(rounds.prefill(n));
+  return line(report::prefill_tps(n, 0, s), s);
+}
+
+// n tokens after the first one of each sequence.
+Result<std::string> decode_line(Rounds& rounds, uint32_t n, uint32_t sequences) {
+  const double s = TRY(rounds.decode(n, sequences));
+  return line(sequences * report::decode_tps(n + 1, s).value_or(0), s);
+}
+
 Result<> run_rounds(const Flags& flags) {
   const std::unique_ptr<Engine> engine =
       TRY(open_engine(flags.model, {.sequences = flags.sequences, .chunk = flags.chunk}));
@@ -74,8 +90,7 @@ Result<> run_rounds(const Flags& flags) {
   while (std::cin >> what >> n) {
     if ((what != "pp" && what != "tg") || n == 0 || n > engine->context())
       return wrong_use("'{} {}' is neither 'pp N' nor 'tg N' within the context", what, n);
-    const double s = TRY(what == "pp" ? rounds.prefill(n) : rounds.decode(n, flags.sequences));
-    fmt::print("{{\"tps\": {:.3f}, \"seconds\": {:.6f}}}\n", (what == "pp" ? n : n * flags.sequences) / s, s);
+    fmt::print("{}\n", TRY(what == "pp" ? prefill_line(rounds, n) : decode_line(rounds, n, flags.sequences)));
     std::fflush(stdout);
   }
   return {};

@@ -6,17 +6,21 @@
 #include "app/commands.h"
 #include "app/run_flags.h"
 #include "app/terminal.h"
+#include "report/rates.h"
 
 namespace brass::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Scripts read numbers: a reply too short to have a rate says 0.
 Json timings_json(const Timings& t) {
-  return {{"prompt_tokens", t.prompt_tokens}, {"cached_tokens", t.cached_tokens},
-          {"prefill_s", t.prefill_s},         {"ttft_s", t.ttft_s},
-          {"decode_tokens", t.decode_tokens}, {"decode_s", t.decode_s},
-          {"prefill_tps", t.prefill_tps()},   {"decode_tps", t.decode_tps()}};
+  const auto prefill = report::prefill_tps(t.prompt_tokens, t.cached_tokens, t.prefill_s);
+  const auto decode = report::decode_tps(t.decode_tokens, t.decode_s);
+  return {{"prompt_tokens", t.prompt_tokens},   {"cached_tokens", t.cached_tokens},
+          {"prefill_s", t.prefill_s},           {"ttft_s", t.ttft_s},
+          {"decode_tokens", t.decode_tokens},   {"decode_s", t.decode_s},
+          {"prefill_tps", prefill.value_or(0)}, {"decode_tps", decode.value_or(0)}};
 }
 
 void print_json(const Generation& g) {

@@ -44,7 +44,9 @@ std::string format_seconds(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
-std::string format_tps(double tokens_a_second) { return three_digits(tokens_a_second) + " tok/s"; }
+std::string format_tps(std::optional<double> tokens_a_second) {
+  return tokens_a_second ? three_digits(*tokens_a_second) + " tok/s" : "no rate";
+}
 
 std::string format_count(double count) { return with_prefix(count, ""); }
 

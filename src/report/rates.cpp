@@ -14,8 +14,8 @@ std::optional<double> prefill_tps(int64_t prompt_tokens, int64_t cached_tokens, 
   return rate(prompt_tokens - cached_tokens, prefill_seconds);
 }
 
-std::optional<double> decode_tps(int64_t tokens, double t_first, double t_last) {
-  return rate(tokens - 1, t_last - t_first);
+std::optional<double> decode_tps(int64_t tokens, double seconds_from_first_to_last) {
+  return rate(tokens - 1, seconds_from_first_to_last);
 }
 
 }  // namespace brass::report

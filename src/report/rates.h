@@ -1,6 +1,6 @@
 // The two numbers of a generation.
 //
-// Owns: their definitions.
+// Owns: their definitions; whatever prints a rate of tokens asks here.
 // Must not know: clocks, sessions.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace brass::report {
 // was computed or no time passed.
 std::optional<double> prefill_tps(int64_t prompt_tokens, int64_t cached_tokens, double prefill_seconds);
 
-// (tokens - 1) / (t_last - t_first): the first token belongs to prefill, so it starts the clock and is not
-// counted. Times in seconds. Nothing for fewer than two tokens.
-std::optional<double> decode_tps(int64_t tokens, double t_first, double t_last);
+// Tokens for each second from the first one to the last: the first belongs to prefill, so it starts the clock
+// and is not counted. Nothing for fewer than two tokens, or where no time passed.
+std::optional<double> decode_tps(int64_t tokens, double seconds_from_first_to_last);
 
 }  // namespace brass::report

@@ -18,13 +18,6 @@ std::string_view finish_name(Finish finish) {
   return kNames[static_cast<size_t>(finish)];
 }
 
-double Timings::prefill_tps() const {
-  return prefill_s > 0 ? (prompt_tokens - cached_tokens) / prefill_s : 0;
-}
-double Timings::decode_tps() const {
-  return decode_s > 0 && decode_tokens > 1 ? (decode_tokens - 1) / decode_s : 0;
-}
-
 Generation::Generation(Engine& engine, SequenceId sequence, const Tokenizer* tokenizer,
                        std::vector<int32_t> prompt, GenerationOptions options)
     : engine_(engine),

@@ -34,13 +34,12 @@ struct GenerationOptions {
   bool ignore_end = false;  // an end token is text like any other
 };
 
+// What was counted and timed; rates are not made here.
 struct Timings {
   uint32_t prompt_tokens = 0, cached_tokens = 0, decode_tokens = 0;
-  double prefill_s = 0;        // from the start to the logits of the prompt's last token
-  double ttft_s = 0;           // from the start to the first visible text
-  double decode_s = 0;         // from the first token to the last
-  double prefill_tps() const;  // processed prompt tokens a second
-  double decode_tps() const;   // (n − 1) / decode_s
+  double prefill_s = 0;  // from the start to the logits of the prompt's last token
+  double ttft_s = 0;     // from the start to the first visible text
+  double decode_s = 0;   // from the first token to the last
 };
 
 class Generation {

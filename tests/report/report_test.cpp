@@ -66,11 +66,11 @@ TEST(Statistics, IntervalsRepeat) {
 }
 
 TEST(Rates, TheFirstTokenStartsTheDecodeClock) {
-  EXPECT_DOUBLE_EQ(decode_tps(101, 2.0, 4.0).value(), 50);
-  EXPECT_DOUBLE_EQ(decode_tps(2, 1.0, 1.25).value(), 4);
-  EXPECT_FALSE(decode_tps(1, 2.0, 2.0));
-  EXPECT_FALSE(decode_tps(0, 0.0, 0.0));
-  EXPECT_FALSE(decode_tps(5, 2.0, 2.0));
+  EXPECT_DOUBLE_EQ(decode_tps(101, 2.0).value(), 50);
+  EXPECT_DOUBLE_EQ(decode_tps(2, 0.25).value(), 4);
+  EXPECT_FALSE(decode_tps(1, 2.0));
+  EXPECT_FALSE(decode_tps(0, 0.5));
+  EXPECT_FALSE(decode_tps(5, 0.0));
 }
 
 TEST(Rates, CachedTokensAreNotPrefilled) {
@@ -97,6 +97,7 @@ TEST(Format, Rates) {
   EXPECT_EQ(format_tps(9.994), "9.99 tok/s");
   EXPECT_EQ(format_tps(9.996), "10.0 tok/s");
   EXPECT_EQ(format_tps(1234.4), "1234 tok/s");
+  EXPECT_EQ(format_tps(decode_tps(1, 0.5)), "no rate");
 }
 
 TEST(Format, Seconds) {
