@@ -55,7 +55,6 @@ struct Pool {
 };
 
 struct Run;
-struct Prepared;
 
 // A step made ready to run: what it reads and where, found once.
 struct StepRunner {
