@@ -93,6 +93,7 @@ std::vector<int32_t> Tokenizer::encode_segments(std::span<const Segment> segment
 // Text between special pieces.
 void Tokenizer::Impl::encode_run(std::string_view run, bool normalize, Work& work) const {
   if (run.empty()) return;
+  work.words.after_unknown = false;
   if (normalize && nfc) run = tokens::to_nfc(run, work.normal);
   if (pre) return encode_bytes(run, work);
   if (blank_in_front) {

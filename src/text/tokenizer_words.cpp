@@ -62,10 +62,11 @@ void WordEncoder::encode(std::string_view word, std::vector<int32_t>& ids, Scrat
   const int32_t whole = table_.find(word);
   if (whole != PieceTable::kNone && (whole_words_ || reaches(whole, word, scratch))) {
     ids.push_back(whole);
+    scratch.after_unknown = false;
     return;
   }
   merge(word, scratch);
-  append(word, scratch.merger.symbols, ids);
+  append(word, ids, scratch);
 }
 
 void WordEncoder::split(std::string_view word, std::vector<Symbol>& symbols) const {
@@ -111,23 +112,21 @@ bool WordEncoder::reaches(int32_t id, std::string_view word, Scratch& scratch) c
   return known == Reach::kYes;
 }
 
-void WordEncoder::append(std::string_view word, std::span<const Symbol> symbols,
-                         std::vector<int32_t>& ids) const {
-  bool after_unknown = false;
-  for (const Symbol& symbol : symbols) {
+void WordEncoder::append(std::string_view word, std::vector<int32_t>& ids, Scratch& scratch) const {
+  for (const Symbol& symbol : scratch.merger.symbols) {
     if (symbol.id >= 0) {
       ids.push_back(symbol.id);
-      after_unknown = false;
+      scratch.after_unknown = false;
       continue;
     }
     for (const char byte : word.substr(symbol.begin, symbol.end - symbol.begin)) {
       const int32_t piece = byte_fallback_[static_cast<uint8_t>(byte)];
       if (piece >= 0) {
         ids.push_back(piece);
-      } else if (!after_unknown) {
+      } else if (!scratch.after_unknown) {
         ids.insert(ids.end(), unknown_.begin(), unknown_.end());
       }
-      after_unknown = piece < 0;
+      scratch.after_unknown = piece < 0;
     }
   }
 }

@@ -42,12 +42,14 @@ class WordEncoder {
   void set_scores(std::span<const float> scores);
   // A word that is a piece is that piece, whatever its merges say.
   void set_whole_words(bool on) { whole_words_ = on; }
-  // What stands for a byte that no piece covers: byte_pieces[value] where >= 0, else `unknown` (once for
-  // neighbours).
+  // What stands for a byte that no piece covers: byte_pieces[value] where >= 0, else `unknown`, once for all
+  // neighbours, in one word or several.
   void set_fallback(std::span<const int32_t> byte_pieces, std::vector<int32_t> unknown);
 
   struct Scratch {
     Merger merger;
+    bool after_unknown =
+        false;  // whether the text so far ends in `unknown`; set to false where a text begins
   };
   void encode(std::string_view word, std::vector<int32_t>& ids, Scratch& scratch) const;
 
@@ -61,7 +63,7 @@ class WordEncoder {
   void split(std::string_view word, std::vector<Symbol>& symbols) const;
   void merge(std::string_view word, Scratch& scratch) const;
   bool reaches(int32_t id, std::string_view word, Scratch& scratch) const;
-  void append(std::string_view word, std::span<const Symbol> symbols, std::vector<int32_t>& ids) const;
+  void append(std::string_view word, std::vector<int32_t>& ids, Scratch& scratch) const;
 
   Units units_;
   bool whole_words_ = false;
