@@ -6,6 +6,9 @@
 #define UPPER R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"
 #define LOWER R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"
 #define PREFIX R"([^\r\n\p{L}\p{N}]?)"
+#define NO_HAN(letters) "(?:(?!\\p{sc:Han})" letters ")"
+// What Oniguruma's \w is, by which some patterns end a number: PCRE2's differs from version to version.
+#define WORD R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}])"
 
 namespace brass::tokens {
 
@@ -34,6 +37,28 @@ constexpr std::string_view kSeedCoder =
 constexpr std::string_view kDeepseekV3 =
     R"re([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)re"
     R"re(| ?[\p{P}\p{S}]+[\r\n]*)re" BLANKS;
+constexpr std::string_view kKimi =
+    R"(\p{sc:Han}+|)" PREFIX NO_HAN(UPPER) "*" NO_HAN(LOWER) "+" CONTRACTION "?|" PREFIX NO_HAN(
+        UPPER) "+" NO_HAN(LOWER) "*" CONTRACTION R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)" BLANKS;
+constexpr std::string_view kJais2 =
+    CONTRACTION "|" PREFIX R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
+                R"(|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S))"
+                R"(|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s)";
+// Words of several words. Possessive: nothing follows that could ask for less.
+constexpr std::string_view kExaoneMoe = CONTRACTION
+    "|" PREFIX R"((?:\p{L}\p{M}*+(?: \p{L}\p{M}*+)*+)++|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n])"
+    R"(|\s+(?!\S)|\s+)";
+// Numbers in threes from the right. Each of these is published with a look-ahead over all digits that follow,
+// for every three of them; here only the first part of a number looks ahead, and three digits follow what was
+// cut before (\G). Published as \d{1,3}(?=(?:\d{3})*\b): a number that ends inside a word is not cut.
+constexpr std::string_view kTinyAyaDigits = R"(\G(?<=\d)\d{3}|(?<!\d)\d{1,3}(?=(?:\d{3})*+(?!)" WORD R"()))";
+// Published as (?=(\d{3})+(?!\d)), a cut and no word, in what \p{N}+ matched.
+constexpr std::string_view kSuperBpeDigits = R"((?s)\G(?:(?<=\d)\d{3}(?=\d)|.+?(?=(?:\d{3})++(?!\d))))";
+constexpr std::string_view kAfmoeDigits =
+    R"(\G(?<=\p{N})\p{N}{3}|(?<!\p{N})\p{N}{1,3}(?=(?:\p{N}{3})*+(?!\p{N})))";
+constexpr std::string_view kAfmoeScripts =
+    R"([一-鿿㐀-䶿\x{F900}-\x{FAFF}\x{3040}-ゟ゠-ヿ\x{FF65}-ﾟ⼀-\x{2FDF}เ-\x{E7F}\x{E80}-\x{EFF}ក-\x{17FF})"
+    R"(\x{1000}-\x{109F}\x{AA60}-\x{AA7F}\x{A9E0}-\x{A9FF}가-\x{D7AF}\x{1100}-\x{11FF}]+)";
 // The cased letters of the Unicode version that the tokenizer was made with.
 constexpr std::string_view kDeepseekLetters =
     R"(\s?[A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293})"
@@ -61,7 +86,8 @@ constexpr std::string_view kCjk = R"([一-龥\x{3040}-ゟ゠-ヿ]+)";
 const PreRow kRows[] = {
     {{"default"}, {R"([\p{P}$+<=>^~|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}, {}},
     {{"gpt-2", "phi-2", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "gigachat", "a.x-4.0", "mellum",
-      "exaone4", "modern-bert", "jais", "trillion", "granite-docling"},
+      "exaone4", "modern-bert", "jais", "trillion", "granite-docling", "jina-v1-en", "jina-v2-code",
+      "roberta-bpe"},
      {kGpt2},
      {}},
     {{"mpt", "olmo"}, {kGpt2}, {.nfc = true}},
@@ -91,6 +117,17 @@ const PreRow kRows[] = {
      {.whole_words = true}},
     {{"bailingmoe", "bailingmoe2", "llada-moe"}, {kBailing}, {}},
     {{"seed-coder"}, {kSeedCoder}, {}},
+    {{"kimi-k2"}, {kKimi}, {.whole_words = true}},  // as tiktoken looks words up
+    {{"jais-2"}, {kJais2}, {}},
+    {{"exaone-moe"}, {kExaoneMoe}, {}},
+    {{"tiny_aya", "cohere2moe"}, {kTinyAyaDigits, kGpt4o}, {}},
+    {{"superbpe"}, {R"(\p{N}+)", kSuperBpeDigits}, {}},
+    {{"afmoe"}, {kAfmoeDigits, kAfmoeScripts, kDeepseekV3}, {}},
+    {{"laguna"}, {R"([^\n]+|\n+)", kQwen2}, {}},
+    {{"chameleon"},
+     {"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", R"([\t\n]|    |  )", R"(\p{N})", R"([\p{P}!-/:-@\[-`{-~])",
+      kGpt2},
+     {.add_bos = true}},
 };
 
 }  // namespace

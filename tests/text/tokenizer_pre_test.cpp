@@ -2,6 +2,10 @@
 // rules.
 #include "text/tokenizer_pre.h"
 
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "text/tokenizer_data.h"
 
 namespace brass {
@@ -45,13 +49,15 @@ TEST(TokenizerPre, WordsAreTheText) {
 }
 
 TEST(TokenizerPre, LinearOnLongRuns) {
-  for (const std::string_view name : {"default", "gpt-2", "llama-bpe", "qwen2", "qwen35", "smollm",
-                                      "deepseek-coder", "deepseek-llm", "deepseek-v3", "falcon", "bloom",
-                                      "viking", "tekken", "gpt-4o", "youtu", "bailingmoe", "seed-coder"}) {
+  for (const std::string_view name :
+       {"default",      "gpt-2",       "llama-bpe",  "qwen2",    "qwen35", "smollm",     "deepseek-coder",
+        "deepseek-llm", "deepseek-v3", "falcon",     "bloom",    "viking", "tekken",     "gpt-4o",
+        "youtu",        "bailingmoe",  "seed-coder", "kimi-k2",  "jais-2", "exaone-moe", "tiny_aya",
+        "superbpe",     "afmoe",       "laguna",     "chameleon"}) {
     const auto pre = PreTokenizer::create(name);
     ASSERT_TRUE(pre.has_value()) << name;
-    for (const std::string unit :
-         {"a", "A", " ", "\n", "\r\n", "1", "!", "'", "中", "\xCC\x81", "　", "\x01", " \n", "Aa"}) {
+    for (const std::string unit : {"a", "A", " ", "\n", "\r\n", "1", "½", "!", "'", "中", "\xCC\x81", "　",
+                                   "\x01", " \n", "Aa", "a ", "12a"}) {
       std::string text;
       while (text.size() < 300000) text += unit;
       for (const char* end : {"", "x", "!"}) {
@@ -61,6 +67,23 @@ TEST(TokenizerPre, LinearOnLongRuns) {
       }
     }
   }
+}
+
+// What `tokenizers` makes of the published patterns (tools/oracles/pre_fixtures.py).
+TEST(TokenizerPre, WordsAreThoseOfTheOriginals) {
+  std::istringstream in(read_text(std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/pre_words.jsonl"));
+  std::map<std::string, int> compared;
+  for (std::string line; std::getline(in, line);) {
+    const auto entry = nlohmann::json::parse(line);
+    const auto name = entry["pre"].get<std::string>();
+    const Words expected = entry["words"].get<Words>();
+    std::string text;
+    for (const std::string& word : expected) text += word;
+    EXPECT_EQ(words_of(name, text), expected) << name << ": " << line;
+    compared[name]++;
+  }
+  EXPECT_EQ(compared.size(), 11u);
+  for (const auto& [name, count] : compared) EXPECT_GE(count, 90) << name;
 }
 
 TEST(TokenizerPre, ContractionsAndDigits) {
