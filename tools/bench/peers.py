@@ -62,7 +62,7 @@ def source_folder():
     inside = f"llama_cpp_python-{LLAMA_CPP_PYTHON}/vendor/llama.cpp"
     if not (folder / inside / "CMakeLists.txt").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        call(sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", ":all:", "--dest", folder,
+        call(sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", "llama-cpp-python", "--dest", folder,
              f"llama-cpp-python=={LLAMA_CPP_PYTHON}")
         with tarfile.open(one(folder, "llama_cpp_python-*.tar.gz")) as archive:
             archive.extractall(folder, [m for m in archive.getmembers() if m.name.startswith(inside)])
