@@ -24,13 +24,21 @@ using PageId = int32_t;  // −1: no page (positions that a window has passed)
 // The pages of one sequence in one group: entry i holds positions [64 i, 64 i + 64).
 using PageTable = std::span<const PageId>;
 
+// The pages of the state group that one sequence's step reads (−1: the text begins, zeros) and writes; may be equal.
+struct StatePages {
+  PageId in = -1, out = -1;
+};
+
 // One step's data. Rows of a sequence stand together, in order of position.
 struct Batch {
   std::span<const int32_t> ids;        // [T]
   std::span<const int32_t> positions;  // [T]
   std::span<const int32_t> sequences;  // [T] index into page_tables' sequences; −1: padding, writes nothing
   std::span<const int32_t> rows;       // [R] rows of T whose logits are wanted
-  std::span<const PageTable> page_tables;  // [sequence · groups + group]
+  std::span<const PageTable> page_tables;  // [sequence · groups + group]; empty tables for a state group
+  std::span<const StatePages> states;      // [sequence], where the graph has a state group
+  // [T] page of the state group that also gets the state after this row, −1: none; or empty: none at all
+  std::span<const PageId> snapshots;
 };
 
 struct PoolSpec {  // of one memory group
@@ -67,7 +75,8 @@ class Device {
   virtual void copy_page(uint32_t group, PageId from, PageId to) = 0;
   // The first `positions` positions of the page; what `to` holds behind them is undefined afterwards.
   virtual void copy_part(uint32_t group, PageId from, PageId to, uint32_t positions) = 0;
-  // Canonical rows of a page, f32: for each layer [64][heads · k_dim] then [64][heads · v_dim].
+  // Canonical rows of a page, f32: for each layer [64][heads · k_dim] then [64][heads · v_dim]; of a state group the
+  // states of its layers.
   virtual std::vector<float> export_page(uint32_t group, PageId page) const = 0;
   virtual void import_page(uint32_t group, PageId page, std::span<const float> rows) = 0;
 

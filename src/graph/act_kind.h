@@ -4,6 +4,17 @@
 
 namespace brass {
 
-enum class ActKind : unsigned char { kSilu, kGeluTanh, kGeluErf, kRelu, kReluSquared, kSigmoid };
+// kIdentity: x. kClampedSwiglu (gpt-oss): with g = min(gate, 7) and u = clamp(up, −7, 7), act_mul is
+// g · sigmoid(1.702 g) · (u + 1); alone it is g · sigmoid(1.702 g).
+enum class ActKind : unsigned char {
+  kSilu,
+  kGeluTanh,
+  kGeluErf,
+  kRelu,
+  kReluSquared,
+  kSigmoid,
+  kIdentity,
+  kClampedSwiglu
+};
 
 }  // namespace brass

@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace brass {
 
@@ -14,8 +15,8 @@ std::string_view op_name(OpKind kind) {
 }
 
 std::string_view act_name(ActKind kind) {
-  static constexpr std::string_view kNames[] = {"silu", "gelu_tanh",    "gelu_erf",
-                                                "relu", "relu_squared", "sigmoid"};
+  static constexpr std::string_view kNames[] = {"silu",         "gelu_tanh", "gelu_erf", "relu",
+                                                "relu_squared", "sigmoid",   "identity", "clamped_swiglu"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -45,16 +46,30 @@ class Checker {
  private:
   struct Counts {
     size_t in, out, weights_min, weights_max;
+    size_t in_max = 0;  // where inputs are optional
   };
 
   bool has_its_attributes() const {
     switch (op_.kind) {
       case OpKind::kRmsNorm:
+      case OpKind::kLayerNorm:
       case OpKind::kHeadNorm:
         return std::holds_alternative<NormAttrs>(op_.attrs);
       case OpKind::kLinear:
       case OpKind::kLmHead:
         return std::holds_alternative<LinearAttrs>(op_.attrs);
+      case OpKind::kMoeRoute:
+        return std::holds_alternative<RouteAttrs>(op_.attrs);
+      case OpKind::kMoeLinear:
+      case OpKind::kMoeCombine:
+        return std::holds_alternative<ExpertAttrs>(op_.attrs);
+      case OpKind::kConv1d:
+        return std::holds_alternative<ConvAttrs>(op_.attrs);
+      case OpKind::kDeltaNet:
+        return std::holds_alternative<DeltaAttrs>(op_.attrs);
+      case OpKind::kSsmScan:
+        return std::holds_alternative<SsmAttrs>(op_.attrs);
+      case OpKind::kAct:
       case OpKind::kActMul:
         return std::holds_alternative<ActAttrs>(op_.attrs);
       case OpKind::kRopeTable:
@@ -79,7 +94,8 @@ class Checker {
 
   std::string counts() const {
     const Counts want = wanted();
-    if (op_.in.size() != want.in || op_.out.size() != want.out || op_.weights.size() < want.weights_min ||
+    if (op_.in.size() < want.in || op_.in.size() > std::max(want.in, want.in_max) ||
+        op_.out.size() != want.out || op_.weights.size() < want.weights_min ||
         op_.weights.size() > want.weights_max)
       return fmt::format("has {} inputs, {} outputs, {} weights", op_.in.size(), op_.out.size(),
                          op_.weights.size());
@@ -95,7 +111,28 @@ class Checker {
       case OpKind::kRmsNorm:
         return {1, 1, 0, 1};
       case OpKind::kHeadNorm:
-        return {1, 1, 1, 1};
+        return {1, 1, 0, 1};
+      case OpKind::kLayerNorm:
+        return {1, 1, 1, 2};
+      case OpKind::kMoeRoute: {
+        const auto& a = op_.as<RouteAttrs>();
+        const size_t weights = size_t{a.selection_bias} + size_t{a.expert_scale};
+        return {1, 1, weights, weights};
+      }
+      case OpKind::kMoeLinear: {
+        const size_t weights = op_.as<ExpertAttrs>().bias ? 2 : 1;
+        return {2, 1, weights, weights};
+      }
+      case OpKind::kMoeCombine:
+        return {2, 1, 0, 0, 4};
+      case OpKind::kConv1d: {
+        const size_t weights = op_.as<ConvAttrs>().bias ? 2 : 1;
+        return {1, 1, weights, weights};
+      }
+      case OpKind::kDeltaNet:
+        return {3, 1, 2, 2};
+      case OpKind::kSsmScan:
+        return {2, 1, 3, 3};
       case OpKind::kLinear:
       case OpKind::kLmHead:
         return {1, 1, op_.as<LinearAttrs>().bias ? 2u : 1u, 2};
@@ -103,10 +140,16 @@ class Checker {
       case OpKind::kRope:
       case OpKind::kAdd:
         return {2, 1, 0, 0};
-      case OpKind::kKvWrite:
-        return {2, 0, 0, 0};
+      case OpKind::kKvWrite: {
+        const size_t values = op_.as<KvAttrs>().v_dim == 0 ? 1 : 2;
+        return {values, 0, 0, 0};
+      }
+      case OpKind::kAttention: {
+        const size_t sinks = op_.as<AttentionAttrs>().sinks ? 1 : 0;
+        return {1, 1, sinks, sinks};
+      }
       case OpKind::kGatherRows:
-      case OpKind::kAttention:
+      case OpKind::kAct:
       case OpKind::kScale:
       case OpKind::kSoftcap:
       case OpKind::kQuantAct:
@@ -127,6 +170,14 @@ class Checker {
     const Weight& w = weight(i);
     if (fault_.empty() && (w.kind != WeightKind::kVector || w.cols != n))
       fault_ = fmt::format("tensor '{}' has {} values, expected {}", w.name, w.cols, n);
+  }
+  // One for each head, or one for all of them.
+  void want_head_vectors(uint32_t heads) {
+    at_least_one(heads, "heads");
+    if (!fault_.empty()) return;
+    want(in(0).width % heads, 0, "width mod heads");
+    for (size_t i = 0; i < op_.weights.size(); i++)
+      want_vector(i, weight(i).cols == in(0).width ? in(0).width : in(0).width / heads);
   }
   void at_least_one(uint32_t found, std::string_view what) {
     if (fault_.empty() && found == 0) fault_ = fmt::format("{} is 0, expected 1 or more", what);
@@ -150,6 +201,13 @@ class Checker {
     if (!op_.out.empty()) want_rows(out(), gathers ? Rows::kR : expected, "the output");
   }
 
+  // Bytes of the tensor up to the weight's last row.
+  static uint64_t end_of(const Weight& w, const Format& format) {
+    if (w.kind == WeightKind::kVector && w.slice != RowSlice{})
+      return (uint64_t{w.slice.row(w.cols - 1)} + 1) * format.block_bytes / format.block_values;
+    return w.rows == 0 ? 0 : (uint64_t{w.slice.row(w.rows - 1)} + 1) * row_bytes(format, w.cols);
+  }
+
   void bytes(const Weight& w) {
     const Format* format = find_format(w.type);
     if (!fault_.empty()) return;
@@ -159,9 +217,9 @@ class Checker {
     else if (w.cols % format->block_values != 0)
       fault_ = fmt::format("tensor '{}' has rows of {} values, not of whole {} blocks", w.name, w.cols,
                            format->name);
-    else if (w.bytes() != w.rows * row_bytes(*format, w.cols))
-      fault_ = fmt::format("tensor '{}' has {} bytes, expected {}", w.name, w.bytes(),
-                           w.rows * row_bytes(*format, w.cols));
+    else if (const uint64_t end = end_of(w, *format);
+             w.slice == RowSlice{} ? w.data.size() != end : w.data.size() < end)
+      fault_ = fmt::format("tensor '{}' has {} bytes, expected {}", w.name, w.data.size(), end);
   }
 
   void memory(uint32_t group, uint32_t layer, const KvLayer& expected) {
@@ -180,6 +238,85 @@ class Checker {
     want(found.v_dim, expected.v_dim, "v_dim of the layer's memory");
   }
 
+  void state(uint32_t group, uint32_t layer, uint64_t values) {
+    if (!fault_.empty()) return;
+    if (group >= graph_.groups.size() || graph_.groups[group].kind != GroupKind::kState) {
+      fault_ = fmt::format("there is no state group {}", group);
+      return;
+    }
+    if (layer >= graph_.groups[group].states.size()) {
+      fault_ = fmt::format("group '{}' has no layer {}", graph_.groups[group].name, layer);
+      return;
+    }
+    want(graph_.groups[group].states[layer], values, "values of the layer's state");
+  }
+
+  void route_shapes() {
+    const auto& a = op_.as<RouteAttrs>();
+    want(in(0).width, a.experts, "width of the logits");
+    want(out().width, 2 * a.used, "width of the route");
+    at_least_one(a.used, "used experts");
+    at_most(a.used, a.experts, "used experts");
+    at_least_one(a.groups, "groups");
+    if (!fault_.empty()) return;
+    want(a.experts % a.groups, 0, "experts mod groups");
+    at_least_one(a.groups_used, "used groups");
+    at_most(a.groups_used, a.groups, "used groups");
+    at_most(a.used, a.experts / a.groups * a.groups_used, "used experts");
+    for (size_t i = 0; i < op_.weights.size(); i++) want_vector(i, a.experts);
+  }
+  void expert_shapes() {
+    const auto& a = op_.as<ExpertAttrs>();
+    at_least_one(a.used, "used experts");
+    at_least_one(a.experts, "experts");
+    if (!fault_.empty()) return;
+    want(in(1).width, 2 * a.used, "width of the route");
+    if (op_.kind == OpKind::kMoeCombine) {
+      want(in(0).width, uint64_t{a.used} * out().width, "width of the slots");
+      if (op_.in.size() > 2) want(in(2).width, out().width, "width of the shared expert");
+      if (op_.in.size() > 3) want(in(3).width, 1, "width of the shared expert's gate");
+      return;
+    }
+    want(out().width % a.used, 0, "width of the output mod used experts");
+    want(in(0).width, uint64_t{weight(0).cols} * (a.own_input ? a.used : 1), "width of the input");
+    want(weight(0).rows, uint64_t{a.experts} * (out().width / a.used),
+         fmt::format("row count of '{}'", weight(0).name));
+    if (a.bias) want_vector(1, weight(0).rows);
+  }
+  void recurrent_shapes() {
+    if (op_.kind == OpKind::kConv1d) {
+      const auto& a = op_.as<ConvAttrs>();
+      same_width();
+      at_least_one(a.taps, "taps");
+      want_vector(0, in(0).width * a.taps);
+      if (a.bias) want_vector(1, in(0).width);
+      state(a.group, a.layer, uint64_t{in(0).width} * (a.taps - 1));
+    } else if (op_.kind == OpKind::kDeltaNet) {
+      const auto& a = op_.as<DeltaAttrs>();
+      at_least_one(a.k_heads, "k heads");
+      if (!fault_.empty()) return;
+      want(a.v_heads % a.k_heads, 0, "v heads mod k heads");
+      want(in(0).width, 2 * uint64_t{a.k_heads} * a.k_dim + uint64_t{a.v_heads} * a.v_dim,
+           "width of q, k, v");
+      want(in(1).width, a.v_heads, "width of b");
+      want(in(2).width, a.v_heads, "width of a");
+      want(out().width, uint64_t{a.v_heads} * a.v_dim, "width of the output");
+      want_vector(0, a.v_heads);
+      want_vector(1, a.v_heads);
+      state(a.group, a.layer, uint64_t{a.v_heads} * a.k_dim * a.v_dim);
+    } else {
+      const auto& a = op_.as<SsmAttrs>();
+      at_least_one(a.groups, "groups");
+      if (!fault_.empty()) return;
+      want(a.heads % a.groups, 0, "heads mod groups");
+      want(in(0).width, uint64_t{a.heads} * a.dim + 2 * uint64_t{a.groups} * a.state, "width of x, B, C");
+      want(in(1).width, a.heads, "width of dt");
+      want(out().width, uint64_t{a.heads} * a.dim, "width of the output");
+      for (size_t i = 0; i < 3; i++) want_vector(i, a.heads);
+      state(a.group, a.layer, uint64_t{a.heads} * a.dim * a.state);
+    }
+  }
+
   void shapes() {
     switch (op_.kind) {
       case OpKind::kEmbed:
@@ -190,11 +327,21 @@ class Checker {
         if (!op_.weights.empty()) want_vector(0, in(0).width);
         break;
       case OpKind::kHeadNorm:
+      case OpKind::kLayerNorm:
         same_width();
-        at_least_one(op_.as<NormAttrs>().heads, "heads");
-        if (!fault_.empty()) break;
-        want(in(0).width % op_.as<NormAttrs>().heads, 0, "width mod heads");
-        want_vector(0, in(0).width / op_.as<NormAttrs>().heads);
+        want_head_vectors(op_.as<NormAttrs>().heads);
+        break;
+      case OpKind::kMoeRoute:
+        route_shapes();
+        break;
+      case OpKind::kMoeLinear:
+      case OpKind::kMoeCombine:
+        expert_shapes();
+        break;
+      case OpKind::kConv1d:
+      case OpKind::kDeltaNet:
+      case OpKind::kSsmScan:
+        recurrent_shapes();
         break;
       case OpKind::kLinear:
       case OpKind::kLmHead:
@@ -217,7 +364,7 @@ class Checker {
       case OpKind::kKvWrite: {
         const auto& a = op_.as<KvAttrs>();
         want(in(0).width, uint64_t{a.heads} * a.k_dim, "width of k");
-        want(in(1).width, uint64_t{a.heads} * a.v_dim, "width of v");
+        if (a.v_dim > 0) want(in(1).width, uint64_t{a.heads} * a.v_dim, "width of v");
         memory(a.group, a.layer, {a.heads, a.k_dim, a.v_dim});
         break;
       }
@@ -229,12 +376,15 @@ class Checker {
         if (!fault_.empty()) break;
         want(a.q_heads % a.kv_heads, 0, "q heads mod kv heads");
         memory(a.group, a.layer, {a.kv_heads, a.k_dim, a.v_dim});
+        if (a.sinks) want_vector(0, a.q_heads);
+        if (a.temperature != 0) at_least_one(a.temperature_length, "temperature length");
         break;
       }
       case OpKind::kActMul:
       case OpKind::kAdd:
         want(in(1).width, in(0).width, "width of the second input");
         [[fallthrough]];
+      case OpKind::kAct:
       case OpKind::kGatherRows:
       case OpKind::kScale:
       case OpKind::kSoftcap:
@@ -270,12 +420,30 @@ Result<> Graph::validate() const {
   return {};
 }
 
+std::vector<float> vector_values(const Weight& w) {
+  const Format& format = *find_format(w.type);
+  std::vector<float> all(w.data.size() / format.block_bytes * format.block_values), out(w.cols);
+  format.decode(w.data.data(), all.data(), all.size());
+  for (uint32_t i = 0; i < w.cols; i++) out[i] = all[w.slice.row(i)];
+  return out;
+}
+
+uint64_t Weight::bytes() const {
+  const Format* format = find_format(type);
+  return format == nullptr ? 0 : rows * row_bytes(*format, cols);
+}
+
+double expected_experts(uint32_t experts, uint32_t used, uint64_t t) {
+  return experts * (1 - std::pow(1 - static_cast<double>(used) / experts, static_cast<double>(t)));
+}
+
 uint64_t row_count(Rows rows, const Sizes& sizes) { return rows == Rows::kT ? sizes.t : sizes.r; }
 
 Cost& Cost::operator+=(const Cost& other) {
   weight_bytes += other.weight_bytes;
   kv_read += other.kv_read;
   kv_written += other.kv_written;
+  state_bytes += other.state_bytes;
   activation_bytes += other.activation_bytes;
   flops += other.flops;
   return *this;
@@ -340,13 +508,51 @@ Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, co
                                                  (a.k_dim * kv.per_k_value + a.v_dim * kv.per_v_value));
       break;
     }
+    case OpKind::kMoeLinear: {
+      const Weight& w = graph.weights[op.weights[0]];
+      const auto& a = op.as<ExpertAttrs>();
+      cost.flops = 2 * rows * width * w.cols;
+      uint64_t all = 0;  // bytes of matrix and bias
+      for (const WeightId id : op.weights) all += graph.weights[id].bytes();
+      cost.weight_bytes = static_cast<uint64_t>(
+          std::llround(static_cast<double>(all) / a.experts * expected_experts(a.experts, a.used, rows)));
+      break;
+    }
+    case OpKind::kMoeRoute:
+      cost.flops = 8 * rows * op.as<RouteAttrs>().experts;
+      break;
+    case OpKind::kMoeCombine:
+      cost.flops = 2 * rows * width * op.as<ExpertAttrs>().used;
+      break;
+    case OpKind::kConv1d: {
+      const auto& a = op.as<ConvAttrs>();
+      cost.flops = 2 * rows * width * a.taps;
+      cost.state_bytes = rows == 0 ? 0 : 2 * sizeof(float) * width * (a.taps - 1);
+      break;
+    }
+    case OpKind::kDeltaNet: {
+      const auto& a = op.as<DeltaAttrs>();
+      const uint64_t state = uint64_t{a.v_heads} * a.k_dim * a.v_dim;
+      cost.flops = 7 * rows * state;  // decay 1, Sᵀk 2, k dᵀ 2, Sᵀq 2
+      cost.state_bytes = rows == 0 ? 0 : 2 * sizeof(float) * state;
+      break;
+    }
+    case OpKind::kSsmScan: {
+      const auto& a = op.as<SsmAttrs>();
+      const uint64_t state = uint64_t{a.heads} * a.dim * a.state;
+      cost.flops = 5 * rows * state;  // decay 1, x Bᵀ 2, S C 2
+      cost.state_bytes = rows == 0 ? 0 : 2 * sizeof(float) * state;
+      break;
+    }
     case OpKind::kRmsNorm:
+    case OpKind::kLayerNorm:
     case OpKind::kHeadNorm:
       cost.flops = 4 * rows * width;
       break;
     case OpKind::kRope:
       cost.flops = 3 * rows * width;
       break;
+    case OpKind::kAct:
     case OpKind::kActMul:
       cost.flops = 6 * rows * width;
       break;

@@ -38,15 +38,27 @@ enum class WeightKind : uint8_t {
   kVector
 };  // a vector is read as f32, whatever its type in the file
 
-// A tensor of the file, or a contiguous range of its rows. The bytes are the file's.
+// Rows of a tensor: `run` rows from `first` on, again after every `stride` rows.
+struct RowSlice {
+  uint32_t first = 0;
+  uint32_t run = 0, stride = 0;  // 0: all rows from `first` on
+  bool operator==(const RowSlice&) const = default;
+  // Row r of the slice as a row of the tensor.
+  uint32_t row(uint32_t r) const { return run == 0 ? first + r : first + r / run * stride + r % run; }
+};
+
+// A tensor of the file, or a slice of its rows (of a vector: of its values). The bytes are the file's.
 struct Weight {
   std::string name;  // tensor name
   WeightKind kind;
   Type type;
-  uint32_t rows, cols;  // a vector: 1 × n
-  std::span<const std::byte> data;
-  uint64_t bytes() const { return data.size(); }
+  uint32_t rows, cols;              // a vector: 1 × n
+  std::span<const std::byte> data;  // of the whole tensor
+  RowSlice slice = {};
+  uint64_t bytes() const;  // of its rows
 };
+// The values of a vector.
+std::vector<float> vector_values(const Weight& w);
 
 // ---- operations
 // -------------------------------------------------------------------------------------------------
@@ -55,14 +67,22 @@ struct Weight {
   X(kEmbed, "embed")            \
   X(kGatherRows, "gather_rows") \
   X(kRmsNorm, "rms_norm")       \
+  X(kLayerNorm, "layer_norm")   \
   X(kHeadNorm, "head_norm")     \
   X(kLinear, "linear")          \
   X(kLmHead, "lm_head")         \
+  X(kMoeRoute, "moe_route")     \
+  X(kMoeLinear, "moe_linear")   \
+  X(kMoeCombine, "moe_combine") \
+  X(kAct, "act")                \
   X(kActMul, "act_mul")         \
   X(kRopeTable, "rope_table")   \
   X(kRope, "rope")              \
   X(kKvWrite, "kv_write")       \
   X(kAttention, "attention")    \
+  X(kConv1d, "conv1d")          \
+  X(kDeltaNet, "delta_net")     \
+  X(kSsmScan, "ssm_scan")       \
   X(kAdd, "add")                \
   X(kScale, "scale")            \
   X(kSoftcap, "softcap")        \
@@ -77,8 +97,10 @@ std::string_view op_name(OpKind kind);
 
 // embed:       () → x [T, d]; weight [vocab, d]; row = token id of the batch
 // gather_rows: x [T, d] → [R, d]; rows wanted by the batch
-// rms_norm:    x → x · rsqrt(mean x² + eps) · weight [d]
-// head_norm:   the same on each head of head_dim values; weight [head_dim]
+// rms_norm:    x → x · rsqrt(mean x² + eps) (· weight [d])
+// head_norm:   the same on each head of head_dim values; weight [head_dim], or one a head: [heads · head_dim]
+// layer_norm:  (x − mean) · rsqrt(variance + eps) · weights[0] (+ weights[1]) on each of `heads` equal parts;
+//              weights as those of head_norm
 struct NormAttrs {
   float eps;
   uint32_t heads = 1;
@@ -88,7 +110,37 @@ struct NormAttrs {
 struct LinearAttrs {
   bool bias = false;
 };
-// act_mul: gate, up → act(gate) · up
+// A mixture of experts. Experts are numbered; a token uses `used` of them, in slots 0 … used − 1.
+//
+// moe_route: logits [·, experts] → route [·, 2 · used]: the expert of each slot (a whole number as f32), then
+// the slots' weights. s = score of the logits; c = s (+ weights[0] [experts], the selection bias). With
+// `groups`, experts stand in that many equal runs, of which the `groups_used` best ones (by their group score
+// over c) keep their c, the others drop out. The `used` largest c are selected, equal ones in order of number,
+// slots by falling c. w = s of the selected; with `renormalize` ÷ max(Σ w, min_sum); · scale; (· weights[1]
+// [experts] of the expert). Sums and softmax in f32 or wider.
+enum class RouteScore : uint8_t { kSoftmax, kSigmoid, kSoftmaxOfSelected };
+enum class GroupScore : uint8_t { kMax, kTop2Sum };
+struct RouteAttrs {
+  uint32_t experts, used;
+  RouteScore score = RouteScore::kSoftmax;
+  bool selection_bias = false, expert_scale = false;  // whether weights[0], then the next weight are there
+  bool renormalize = false;
+  float min_sum = 0;
+  float scale = 1;
+  uint32_t groups = 1, groups_used = 1;
+  GroupScore group_score = GroupScore::kMax;
+};
+// moe_linear: x [·, in] or [·, used · in], route → [·, used · out]: slot j holds W_e · x (+ bias_e) of its
+// expert e; weights[0]: matrix [experts · out, in]; weights[1]: vector [experts · out]
+// moe_combine: y [·, used · d], route (, shared [·, d] (, its gate [·, 1])) → [·, d] = Σ slots w · y in order of
+// slots, then + shared (· sigmoid(gate))
+struct ExpertAttrs {
+  uint32_t experts, used;
+  bool bias = false;
+  bool own_input = false;  // x has a part for each slot
+};
+// act:     x → act(x)
+// act_mul: gate, up → act(gate) · up. kClampedSwiglu bends both: see act_kind.h
 std::string_view act_name(ActKind kind);
 std::string_view kv_type_name(KvType type);
 struct ActAttrs {
@@ -105,7 +157,7 @@ struct RopeAttrs {
   uint32_t heads, head_dim, n_rot;
   bool neox;  // pairs (i, i + n_rot/2); else (2i, 2i + 1)
 };
-// kv_write: k [T, heads · k_dim], v [T, heads · v_dim] → memory of (group, layer) at each token's position
+// kv_write: k [T, heads · k_dim], v [T, heads · v_dim] (none if v_dim is 0) → memory of (group, layer) at each token's position
 struct KvAttrs {
   uint32_t group, layer;  // index of the group, index of the layer within it
   uint32_t heads, k_dim, v_dim;
@@ -117,6 +169,38 @@ struct AttentionAttrs {
   float scale;
   float softcap = 0;   // 0: none; else logits are cap · tanh(logit / cap)
   int32_t window = 0;  // 0: all; else only positions > own − window
+  bool sinks = false;  // weights[0] [q_heads]: a logit of each head that joins the softmax and has no value
+  // Logits · (1 + temperature · ln(1 + ⌊own position / temperature_length⌋)), before softcap; 0: none
+  float temperature = 0;
+  uint32_t temperature_length = 0;
+};
+// Recurrent operations read and write the state of (group, layer): f32, zero before the text. Rows of one
+// sequence go in order of position; the result of a row depends on nothing behind it.
+//
+// conv1d: u [T, c] → act(Σ_{j < taps} w[c][j] · u_{t − taps + 1 + j} (+ bias)), oldest tap first; weights[0]
+// [c · taps], weights[1] [c]. State: the last taps − 1 rows of u.
+struct ConvAttrs {
+  uint32_t group, layer;
+  uint32_t taps;
+  bool bias = false;
+  bool silu = false;
+};
+// delta_net: q | k | v [T, 2 · k_heads · k_dim + v_heads · v_dim], b [T, v_heads], a [T, v_heads] → o [T, v_heads ·
+// v_dim]; weights[0]: A [v_heads] (negative), weights[1]: dt bias [v_heads]. (Gated delta rule, Yang et al. 2024.)
+// q, k of each head · rsqrt(Σ x² + 1e-6); q ÷ √k_dim; β = sigmoid(b); g = A · softplus(a + dt bias), softplus(x) = x
+// for x > 20; state S [k_dim × v_dim] of each v head: S ← e^g S; S ← S + k (β (v − Sᵀk))ᵀ; o = Sᵀq. Head h reads k
+// head h mod k_heads if `tiled`, else h / (v_heads / k_heads). State: v_heads · k_dim · v_dim.
+struct DeltaAttrs {
+  uint32_t group, layer;
+  uint32_t k_heads, v_heads, k_dim, v_dim;
+  bool tiled;
+};
+// ssm_scan: x | B | C [T, heads · dim + 2 · groups · state], dt [T, heads] → [T, heads · dim]; weights: A, D, dt bias
+// [heads]. (Mamba 2, Dao and Gu 2024.) δ = softplus(dt + bias); S [dim × state] of head h ← e^{δA} S + (δ x) Bᵀ of
+// B's group h / (heads / groups); y = S C + D x. State: heads · dim · state.
+struct SsmAttrs {
+  uint32_t group, layer;
+  uint32_t heads, dim, state, groups;
 };
 // add: a, b → a + b.   scale: x → x · factor.   softcap: x → factor · tanh(x / factor)
 struct ScaleAttrs {
@@ -124,8 +208,9 @@ struct ScaleAttrs {
 };
 // quant_act: x → the same in int8 per 32 (inserted by compile where a kernel reads it so)
 
-using Attrs = std::variant<std::monostate, NormAttrs, LinearAttrs, ActAttrs, RopeTableAttrs, RopeAttrs,
-                           KvAttrs, AttentionAttrs, ScaleAttrs>;
+using Attrs =
+    std::variant<std::monostate, NormAttrs, LinearAttrs, RouteAttrs, ExpertAttrs, ActAttrs, RopeTableAttrs,
+                 RopeAttrs, KvAttrs, AttentionAttrs, ConvAttrs, DeltaAttrs, SsmAttrs, ScaleAttrs>;
 
 struct Op {
   OpKind kind;
@@ -145,18 +230,21 @@ struct Op {
 // ---- memory of a sequence
 // ---------------------------------------------------------------------------------------
 
-enum class GroupKind : uint8_t { kKv, kWindow };
+enum class GroupKind : uint8_t { kKv, kWindow, kState };
 
 struct KvLayer {
   uint32_t heads, k_dim, v_dim;
 };
 
-// Layers that keep the same positions: all of them (kKv), or the last `window` (kWindow).
+// Layers that keep the same positions: all of them (kKv), or the last `window` (kWindow); or what recurrent layers
+// keep instead of positions (kState), of which a graph has one group at most. A page of a state group is the whole
+// state of one sequence at one position.
 struct MemoryGroup {
   std::string name;
   GroupKind kind;
   int32_t window = 0;
   std::vector<KvLayer> layers;
+  std::vector<uint32_t> states;  // kState: f32 values of each layer
 };
 
 // ---- graph
@@ -186,6 +274,7 @@ struct Sizes {
 struct Cost {
   uint64_t weight_bytes = 0;  // as in the file
   uint64_t kv_read = 0, kv_written = 0;
+  uint64_t state_bytes = 0;  // read and written
   uint64_t activation_bytes = 0;
   uint64_t flops = 0;
   Cost& operator+=(const Cost& other);
@@ -199,6 +288,8 @@ struct KvBytes {
 // `values`: the graph's, and those that a plan added. `op` may be one that a plan inserted.
 Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, const Sizes& sizes,
              const KvBytes& kv);
+// Of `experts`, those that are used at least once by t tokens that each use `used`, evenly spread: E (1 − (1 − k/E)^t).
+double expected_experts(uint32_t experts, uint32_t used, uint64_t t);
 uint64_t value_bytes(const Value& value, const Sizes& sizes);
 uint64_t row_count(Rows rows, const Sizes& sizes);
 

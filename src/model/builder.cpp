@@ -20,10 +20,12 @@ Result<uint32_t> Builder::count_or(std::string_view name, uint32_t fallback, uin
   return static_cast<uint32_t>(TRY(file_.uint_or(key(name), fallback, 1, max)));
 }
 
-Result<std::vector<uint32_t>> Builder::count_each(std::string_view name, uint32_t n, uint32_t max) const {
+Result<std::vector<uint32_t>> Builder::count_each(std::string_view name, uint32_t n, uint32_t max,
+                                                  uint32_t min) const {
   const std::vector<uint64_t> found = TRY(file_.get_uint_each(key(name), n));
   for (const uint64_t x : found)
-    if (x == 0 || x > max) return file_.key_error(key(name), fmt::format("is {}, expected 1 to {}", x, max));
+    if (x < min || x > max)
+      return file_.key_error(key(name), fmt::format("is {}, expected {} to {}", x, min, max));
   return std::vector<uint32_t>(found.begin(), found.end());
 }
 
@@ -41,10 +43,17 @@ Result<float> Builder::positive_or(std::string_view name, float fallback) const 
 
 // ---- weights
 
-WeightId Builder::weight(const std::string& tensor, WeightKind kind, uint32_t rows, uint32_t cols) {
+WeightId Builder::weight(const std::string& tensor, WeightKind kind, uint32_t tensor_rows, uint32_t rows,
+                         uint32_t cols, RowSlice which) {
   used_.insert(tensor);
   const auto id = static_cast<WeightId>(graph_->weights.size());
-  Weight w{.name = tensor, .kind = kind, .type = Type::F32, .rows = rows, .cols = cols, .data = {}};
+  Weight w{.name = tensor,
+           .kind = kind,
+           .type = Type::F32,
+           .rows = rows,
+           .cols = cols,
+           .data = {},
+           .slice = which};
   const gguf::TensorInfo* info = file_.find(tensor);
   if (info == nullptr) {
     fail_with(file_.tensor_error(tensor, fmt::format("is missing; architecture '{}' needs it", architecture_))
@@ -56,29 +65,43 @@ WeightId Builder::weight(const std::string& tensor, WeightKind kind, uint32_t ro
                           fmt::format("has type {}, which no weight can have", gguf::type_name(info->type)),
                           "supported: " + supported_format_names())
             .error());
-  } else if (info->dims[0] != cols || info->rows() != rows) {
+  } else if (kind == WeightKind::kVector ? info->values() != tensor_rows
+                                         : info->dims[0] != cols || info->rows() != tensor_rows) {
     fail_with(file_
-                  .tensor_error(tensor,
-                                fmt::format("has shape {}, expected [{}, {}]", dims_text(*info), cols, rows))
+                  .tensor_error(tensor, kind == WeightKind::kVector
+                                            ? fmt::format("has shape {}, expected {} values",
+                                                          dims_text(*info), tensor_rows)
+                                            : fmt::format("has shape {}, expected [{}, {}]", dims_text(*info),
+                                                          cols, tensor_rows))
                   .error());
   } else {
     w.type = info->type;
     w.data = info->data;
   }
   // One tensor read twice (tied embeddings) is one weight.
-  for (WeightId i = 0; i < id; i++)
-    if (graph_->weights[static_cast<size_t>(i)].name == tensor &&
-        graph_->weights[static_cast<size_t>(i)].kind == kind)
+  for (WeightId i = 0; i < id; i++) {
+    const Weight& other = graph_->weights[static_cast<size_t>(i)];
+    if (other.name == tensor && other.kind == kind && other.slice == which && other.rows == rows &&
+        other.cols == cols)
       return i;
+  }
   graph_->weights.push_back(std::move(w));
   return id;
 }
 
 WeightId Builder::matrix(const std::string& tensor, uint32_t rows, uint32_t cols) {
-  return weight(tensor, WeightKind::kMatrix, rows, cols);
+  return weight(tensor, WeightKind::kMatrix, rows, rows, cols);
+}
+WeightId Builder::slice(const std::string& tensor, uint32_t tensor_rows, uint32_t cols, uint32_t rows,
+                        RowSlice which) {
+  return weight(tensor, WeightKind::kMatrix, tensor_rows, rows, cols, which);
 }
 WeightId Builder::vector(const std::string& tensor, uint32_t n) {
-  return weight(tensor, WeightKind::kVector, 1, n);
+  return weight(tensor, WeightKind::kVector, n, 1, n);
+}
+WeightId Builder::vector_slice(const std::string& tensor, uint32_t tensor_values, uint32_t n,
+                               RowSlice which) {
+  return weight(tensor, WeightKind::kVector, tensor_values, 1, n, which);
 }
 
 Result<std::vector<float>> Builder::read_vector(const std::string& tensor, uint32_t n) {
@@ -126,9 +149,17 @@ ValueId Builder::rms_norm(ValueId x, const std::string& tensor, float eps) {
               {vector(tensor, width(x))}, NormAttrs{eps});
 }
 
-ValueId Builder::head_norm(ValueId x, const std::string& tensor, uint32_t heads, float eps) {
+ValueId Builder::head_norm(ValueId x, const std::string& tensor, uint32_t heads, float eps, bool own) {
+  std::vector<WeightId> weights;
+  if (!tensor.empty()) weights.push_back(vector(tensor, own ? width(x) : width(x) / heads));
   return emit(OpKind::kHeadNorm, tensor.substr(0, tensor.rfind(".weight")), {x}, rows_of(x), width(x),
-              {vector(tensor, width(x) / heads)}, NormAttrs{eps, heads});
+              std::move(weights), NormAttrs{eps, heads});
+}
+
+ValueId Builder::layer_norm(ValueId x, const std::string& name, float eps, uint32_t heads) {
+  std::vector<WeightId> weights = {vector(name + ".weight", width(x))};
+  if (has(name + ".bias")) weights.push_back(vector(name + ".bias", width(x)));
+  return emit(OpKind::kLayerNorm, name, {x}, rows_of(x), width(x), std::move(weights), NormAttrs{eps, heads});
 }
 
 ValueId Builder::linear(ValueId x, const std::string& name, uint32_t rows) {
@@ -138,9 +169,77 @@ ValueId Builder::linear(ValueId x, const std::string& name, uint32_t rows) {
   return emit(OpKind::kLinear, name, {x}, rows_of(x), rows, std::move(weights), LinearAttrs{bias});
 }
 
+ValueId Builder::linear_slice(ValueId x, const std::string& tensor, uint32_t tensor_rows, uint32_t rows,
+                              RowSlice which, const std::string& name) {
+  std::vector<WeightId> weights = {slice(tensor + ".weight", tensor_rows, width(x), rows, which)};
+  const bool bias = has(tensor + ".bias");
+  if (bias) weights.push_back(vector_slice(tensor + ".bias", tensor_rows, rows, which));
+  return emit(OpKind::kLinear, name, {x}, rows_of(x), rows, std::move(weights), LinearAttrs{bias});
+}
+
+// ---- mixtures of experts
+
+ValueId Builder::moe_route(ValueId logits_value, RouteAttrs attrs, const std::string& selection_bias,
+                           const std::string& expert_scale, const std::string& name) {
+  std::vector<WeightId> weights;
+  attrs.selection_bias = !selection_bias.empty();
+  attrs.expert_scale = !expert_scale.empty();
+  if (attrs.selection_bias) weights.push_back(vector(selection_bias, attrs.experts));
+  if (attrs.expert_scale) weights.push_back(vector(expert_scale, attrs.experts));
+  return emit(OpKind::kMoeRoute, name, {logits_value}, rows_of(logits_value), 2 * attrs.used,
+              std::move(weights), attrs);
+}
+
+ValueId Builder::moe_linear(ValueId x, ValueId route, const std::string& name, uint32_t out,
+                            ExpertAttrs attrs) {
+  return moe_linear_slice(x, route, name, attrs.experts * out, out, {}, attrs, name);
+}
+
+ValueId Builder::moe_linear_slice(ValueId x, ValueId route, const std::string& tensor, uint32_t tensor_rows,
+                                  uint32_t out, RowSlice which, ExpertAttrs attrs, const std::string& name) {
+  const uint32_t in = attrs.own_input ? width(x) / attrs.used : width(x), rows = attrs.experts * out;
+  std::vector<WeightId> weights = {slice(tensor + ".weight", tensor_rows, in, rows, which)};
+  attrs.bias = has(tensor + ".bias");
+  if (attrs.bias) weights.push_back(vector_slice(tensor + ".bias", tensor_rows, rows, which));
+  return emit(OpKind::kMoeLinear, name, {x, route}, rows_of(x), attrs.used * out, std::move(weights), attrs);
+}
+
+ValueId Builder::moe_combine(ValueId slots, ValueId route, ValueId shared, ValueId gate, ExpertAttrs attrs,
+                             const std::string& name) {
+  std::vector<ValueId> in = {slots, route};
+  if (shared >= 0) in.push_back(shared);
+  if (gate >= 0) in.push_back(gate);
+  return emit(OpKind::kMoeCombine, name, std::move(in), rows_of(slots), width(slots) / attrs.used, {}, attrs);
+}
+
+// ---- recurrent
+
+ValueId Builder::conv1d(ValueId u, const std::string& name, ConvAttrs attrs) {
+  std::vector<WeightId> weights = {vector(name + ".weight", width(u) * attrs.taps)};
+  attrs.bias = has(name + ".bias");
+  if (attrs.bias) weights.push_back(vector(name + ".bias", width(u)));
+  return emit(OpKind::kConv1d, name, {u}, rows_of(u), width(u), std::move(weights), attrs);
+}
+
+ValueId Builder::delta_net(ValueId qkv, ValueId b, ValueId a, const std::string& decay,
+                           const std::string& dt_bias, DeltaAttrs attrs, const std::string& name) {
+  return emit(OpKind::kDeltaNet, name, {qkv, b, a}, rows_of(qkv), attrs.v_heads * attrs.v_dim,
+              {vector(decay, attrs.v_heads), vector(dt_bias, attrs.v_heads)}, attrs);
+}
+
+ValueId Builder::ssm_scan(ValueId xbc, ValueId dt, const std::string& decay, const std::string& skip,
+                          const std::string& dt_bias, SsmAttrs attrs, const std::string& name) {
+  return emit(OpKind::kSsmScan, name, {xbc, dt}, rows_of(xbc), attrs.heads * attrs.dim,
+              {vector(decay, attrs.heads), vector(skip, attrs.heads), vector(dt_bias, attrs.heads)}, attrs);
+}
+
 ValueId Builder::lm_head(ValueId x, const std::string& tensor, uint32_t vocabulary) {
   return emit(OpKind::kLmHead, "output", {x}, rows_of(x), vocabulary, {matrix(tensor, vocabulary, width(x))},
               LinearAttrs{});
+}
+
+ValueId Builder::act(ActKind kind, ValueId x, const std::string& name) {
+  return emit(OpKind::kAct, name, {x}, rows_of(x), width(x), {}, ActAttrs{kind});
 }
 
 ValueId Builder::act_mul(ActKind kind, ValueId gate, ValueId up, const std::string& name) {
@@ -157,12 +256,19 @@ ValueId Builder::rope(ValueId x, ValueId table, RopeAttrs attrs, const std::stri
 }
 
 void Builder::kv_write(ValueId k, ValueId v, KvAttrs attrs, const std::string& name) {
+  std::vector<ValueId> in = {k};
+  if (v >= 0) in.push_back(v);
   graph_->ops.push_back(
-      {.kind = OpKind::kKvWrite, .layer = layer_, .name = name, .in = {k, v}, .attrs = attrs});
+      {.kind = OpKind::kKvWrite, .layer = layer_, .name = name, .in = std::move(in), .attrs = attrs});
 }
 
-ValueId Builder::attention(ValueId q, AttentionAttrs attrs, const std::string& name) {
-  return emit(OpKind::kAttention, name, {q}, rows_of(q), attrs.q_heads * attrs.v_dim, {}, attrs);
+ValueId Builder::attention(ValueId q, AttentionAttrs attrs, const std::string& name,
+                           const std::string& sinks) {
+  attrs.sinks = !sinks.empty();
+  std::vector<WeightId> weights;
+  if (attrs.sinks) weights.push_back(vector(sinks, attrs.q_heads));
+  return emit(OpKind::kAttention, name, {q}, rows_of(q), attrs.q_heads * attrs.v_dim, std::move(weights),
+              attrs);
 }
 
 ValueId Builder::add(ValueId a, ValueId b, const std::string& name) {
@@ -185,6 +291,11 @@ uint32_t Builder::add_group(MemoryGroup group) {
 uint32_t Builder::add_group_layer(uint32_t group, KvLayer layer) {
   graph_->groups[group].layers.push_back(layer);
   return static_cast<uint32_t>(graph_->groups[group].layers.size() - 1);
+}
+
+uint32_t Builder::add_group_state(uint32_t group, uint32_t values) {
+  graph_->groups[group].states.push_back(values);
+  return static_cast<uint32_t>(graph_->groups[group].states.size() - 1);
 }
 
 void Builder::fail_with(Error error) {

@@ -31,15 +31,19 @@ class Builder {
   Result<uint32_t> count(std::string_view name, uint32_t max) const;  // required, 1 … max
   Result<uint32_t> count_or(std::string_view name, uint32_t fallback,
                             uint32_t max) const;  // absent: fallback
-  Result<std::vector<uint32_t>> count_each(std::string_view name, uint32_t n,
-                                           uint32_t max) const;  // scalar or array
-  Result<float> positive(std::string_view name) const;           // required, finite, > 0
+  Result<std::vector<uint32_t>> count_each(std::string_view name, uint32_t n, uint32_t max,
+                                           uint32_t min = 1) const;  // scalar or array
+  Result<float> positive(std::string_view name) const;               // required, finite, > 0
   Result<float> positive_or(std::string_view name, float fallback) const;
 
   // ---- weights: names without ".weight" / ".bias" are given whole
   bool has(const std::string& tensor) const { return file_.find(tensor) != nullptr; }
   WeightId matrix(const std::string& tensor, uint32_t rows, uint32_t cols);
+  // `rows` rows of a matrix that has `tensor_rows` of them.
+  WeightId slice(const std::string& tensor, uint32_t tensor_rows, uint32_t cols, uint32_t rows,
+                 RowSlice which);
   WeightId vector(const std::string& tensor, uint32_t n);
+  WeightId vector_slice(const std::string& tensor, uint32_t tensor_values, uint32_t n, RowSlice which);
   // A small tensor read now, as numbers (rope factors); marks it used.
   Result<std::vector<float>> read_vector(const std::string& tensor, uint32_t n);
   void ignore(const std::string& tensor) { used_.insert(tensor); }  // known, and not needed
@@ -52,22 +56,47 @@ class Builder {
   ValueId embed(const std::string& tensor, uint32_t vocabulary, uint32_t width);
   ValueId gather_rows(ValueId x, const std::string& name);
   ValueId rms_norm(ValueId x, const std::string& tensor, float eps);
-  ValueId head_norm(ValueId x, const std::string& tensor, uint32_t heads, float eps);
+  // tensor "": no weight. `own`: a weight for each head.
+  ValueId head_norm(ValueId x, const std::string& tensor, uint32_t heads, float eps, bool own = false);
+  // name.weight, and name.bias where the file has it
+  ValueId layer_norm(ValueId x, const std::string& name, float eps, uint32_t heads = 1);
   // W·x + bias where the file has `name`.bias; the matrix is `name`.weight
   ValueId linear(ValueId x, const std::string& name, uint32_t rows);
+  // The same of a slice of the rows of `tensor`.weight, which has `tensor_rows`; a bias is sliced alike.
+  ValueId linear_slice(ValueId x, const std::string& tensor, uint32_t tensor_rows, uint32_t rows,
+                       RowSlice which, const std::string& name);
+  ValueId moe_route(ValueId logits, RouteAttrs attrs, const std::string& selection_bias,
+                    const std::string& expert_scale,
+                    const std::string& name);  // tensors: "" if there is none
+  // name.weight is [in, out, experts]; name.bias where the file has it
+  ValueId moe_linear(ValueId x, ValueId route, const std::string& name, uint32_t out, ExpertAttrs attrs);
+  ValueId moe_linear_slice(ValueId x, ValueId route, const std::string& tensor, uint32_t tensor_rows,
+                           uint32_t out, RowSlice which, ExpertAttrs attrs, const std::string& name);
+  // shared, gate: −1 if there is none
+  ValueId moe_combine(ValueId slots, ValueId route, ValueId shared, ValueId gate, ExpertAttrs attrs,
+                      const std::string& name);
+  ValueId conv1d(ValueId u, const std::string& name,
+                 ConvAttrs attrs);  // name.weight, name.bias if there is one
+  ValueId delta_net(ValueId qkv, ValueId b, ValueId a, const std::string& decay, const std::string& dt_bias,
+                    DeltaAttrs attrs, const std::string& name);
+  ValueId ssm_scan(ValueId xbc, ValueId dt, const std::string& decay, const std::string& skip,
+                   const std::string& dt_bias, SsmAttrs attrs, const std::string& name);
   ValueId lm_head(ValueId x, const std::string& tensor, uint32_t vocabulary);
+  ValueId act(ActKind kind, ValueId x, const std::string& name);
   ValueId act_mul(ActKind kind, ValueId gate, ValueId up, const std::string& name);
   ValueId rope_table(RopeTableAttrs attrs, const std::string& name);
   ValueId rope(ValueId x, ValueId table, RopeAttrs attrs, const std::string& name);
-  void kv_write(ValueId k, ValueId v, KvAttrs attrs, const std::string& name);
-  ValueId attention(ValueId q, AttentionAttrs attrs, const std::string& name);
+  void kv_write(ValueId k, ValueId v, KvAttrs attrs, const std::string& name);  // v: −1 if v_dim is 0
+  // sinks: the tensor of attrs.sinks
+  ValueId attention(ValueId q, AttentionAttrs attrs, const std::string& name, const std::string& sinks = "");
   ValueId add(ValueId a, ValueId b, const std::string& name);
   ValueId scale(ValueId x, float factor, const std::string& name);
   ValueId softcap(ValueId x, float cap, const std::string& name);
 
   uint32_t width(ValueId v) const { return graph_->values[static_cast<size_t>(v)].width; }
   uint32_t add_group(MemoryGroup group);
-  uint32_t add_group_layer(uint32_t group, KvLayer layer);  // index of the layer within the group
+  uint32_t add_group_layer(uint32_t group, KvLayer layer);    // index of the layer within the group
+  uint32_t add_group_state(uint32_t group, uint32_t values);  // likewise
 
   void fail_with(Error error);
   // Checks that every tensor of the file was used, validates the graph.
@@ -81,7 +110,8 @@ class Builder {
   ValueId emit(OpKind kind, const std::string& name, std::vector<ValueId> in, Rows rows, uint32_t width,
                std::vector<WeightId> weights = {}, Attrs attrs = {});
   Rows rows_of(ValueId v) const { return graph_->values[static_cast<size_t>(v)].rows; }
-  WeightId weight(const std::string& tensor, WeightKind kind, uint32_t rows, uint32_t cols);
+  WeightId weight(const std::string& tensor, WeightKind kind, uint32_t tensor_rows, uint32_t rows,
+                  uint32_t cols, RowSlice which = {});
 
   const gguf::File& file_;
   std::string architecture_;

@@ -14,7 +14,15 @@ namespace {
 
 constexpr uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
 
-bool is_matrix_product(const Op& op) { return op.kind == OpKind::kLinear || op.kind == OpKind::kLmHead; }
+bool is_matrix_product(const Op& op) {
+  return op.kind == OpKind::kLinear || op.kind == OpKind::kLmHead || op.kind == OpKind::kMoeLinear;
+}
+
+// What a later step reads through memory.
+bool writes_memory(OpKind kind) {
+  return kind == OpKind::kKvWrite || kind == OpKind::kConv1d || kind == OpKind::kDeltaNet ||
+         kind == OpKind::kSsmScan;
+}
 
 Result<> check_supported(const Graph& graph, const Caps& caps) {
   for (const Op& op : graph.ops) {
@@ -40,7 +48,7 @@ void drop_dead(Plan& plan) {
   std::vector<Op> kept;
   for (size_t i = plan.ops.size(); i-- > 0;) {
     Op& op = plan.ops[i];
-    const bool needed = op.kind == OpKind::kKvWrite ||
+    const bool needed = writes_memory(op.kind) ||
                         std::ranges::any_of(op.out, [&](ValueId v) { return read[static_cast<size_t>(v)]; });
     if (!needed) continue;
     for (const ValueId v : op.in) read[static_cast<size_t>(v)] = true;
@@ -84,6 +92,7 @@ bool is_row_wise(OpKind kind) {
     case OpKind::kEmbed:
     case OpKind::kGatherRows:
     case OpKind::kRmsNorm:
+    case OpKind::kLayerNorm:
     case OpKind::kAdd:
     case OpKind::kScale:
     case OpKind::kSoftcap:

@@ -151,8 +151,8 @@ void linear_residual(Plan& plan) {
 }
 
 bool in_chain(OpKind kind) {
-  return kind == OpKind::kRmsNorm || kind == OpKind::kAdd || kind == OpKind::kScale ||
-         kind == OpKind::kQuantAct;
+  return kind == OpKind::kRmsNorm || kind == OpKind::kLayerNorm || kind == OpKind::kAdd ||
+         kind == OpKind::kScale || kind == OpKind::kQuantAct;
 }
 bool heads_chain(OpKind kind) {
   return in_chain(kind) || kind == OpKind::kEmbed || kind == OpKind::kGatherRows;
@@ -185,10 +185,12 @@ void head_rope_write(Plan& plan) {
   for (size_t i = 0; i < plan.steps.size(); i++) {
     if (plan.steps[i].ops.empty() || !is_head_op(first_op(plan, plan.steps[i]).kind)) continue;
     const int32_t layer = first_op(plan, plan.steps[i]).layer;
+    const Rows rows = plan.value(first_op(plan, plan.steps[i]).in[0]).rows;
     for (size_t j = i + 1; j < plan.steps.size(); j++) {
       const Step& next = plan.steps[j];
       const bool joins = next.ops.size() == 1 && is_head_op(first_op(plan, next).kind) &&
-                         first_op(plan, next).layer == layer && can_move_up(plan, i, j);
+                         first_op(plan, next).layer == layer &&
+                         plan.value(first_op(plan, next).in[0]).rows == rows && can_move_up(plan, i, j);
       if (joins) merge(plan, i, j, "head_rope_write");
     }
   }

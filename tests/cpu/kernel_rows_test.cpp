@@ -114,23 +114,29 @@ double exact_act(ActKind kind, double x) {
       return x > 0 ? x * x : 0;
     case ActKind::kSigmoid:
       return 1 / (1 + std::exp(-x));
+    case ActKind::kIdentity:
+      return x;
+    case ActKind::kClampedSwiglu:
+      return std::min(x, 7.0) / (1 + std::exp(-1.702 * std::min(x, 7.0)));
   }
   return 0;
 }
 
 TEST_P(KernelRows, Activations) {
   const uint32_t n = 4001;
-  Aligned<float> x(n), y(n), up = values(n, 1.0f, 1), z(n);
+  Aligned<float> x(n), y(n), up = values(n, 4.0f, 1), z(n);
   for (uint32_t i = 0; i < n; ++i) x[i] = (static_cast<float>(i) - 2000.0f) * 0.01f;
-  for (const ActKind kind : {ActKind::kSilu, ActKind::kGeluTanh, ActKind::kGeluErf, ActKind::kRelu,
-                             ActKind::kReluSquared, ActKind::kSigmoid}) {
+  for (const ActKind kind :
+       {ActKind::kSilu, ActKind::kGeluTanh, ActKind::kGeluErf, ActKind::kRelu, ActKind::kReluSquared,
+        ActKind::kSigmoid, ActKind::kIdentity, ActKind::kClampedSwiglu}) {
     kernels().act(kind, x.data(), n, y.data());
     kernels().act_mul(kind, x.data(), up.data(), n, z.data());
     for (uint32_t i = 0; i < n; ++i) {
       const double want = exact_act(kind, x[i]);
       // Relative, but where the result is so small that only its being small matters.
       EXPECT_NEAR(y[i], want, 1e-6 * std::fabs(want) + 2e-8) << static_cast<int>(kind) << " at " << x[i];
-      EXPECT_EQ(z[i], y[i] * up[i]);
+      const float u = kind == ActKind::kClampedSwiglu ? std::clamp(up[i], -7.0f, 7.0f) + 1.0f : up[i];
+      EXPECT_EQ(z[i], y[i] * u);
     }
     for (const float far : {-1e4f, -90.0f, 90.0f, 1e4f}) {
       Aligned<float> one(16), out(16);

@@ -115,20 +115,30 @@ double expected_act(ActKind kind, double x) {
       return x > 0 ? x * x : 0;
     case ActKind::kSigmoid:
       return 0.5 * (1 + std::tanh(x / 2));
+    case ActKind::kIdentity:
+      return x;
+    case ActKind::kClampedSwiglu: {
+      const double g = x < 7 ? x : 7;
+      return g * 0.5 * (1 + std::tanh(1.702 * g / 2));
+    }
   }
   return 0;
 }
 
 TEST(RefOperations, ActMul) {
-  for (const ActKind kind : {ActKind::kSilu, ActKind::kGeluTanh, ActKind::kGeluErf, ActKind::kRelu,
-                             ActKind::kReluSquared, ActKind::kSigmoid}) {
+  for (const ActKind kind :
+       {ActKind::kSilu, ActKind::kGeluTanh, ActKind::kGeluErf, ActKind::kRelu, ActKind::kReluSquared,
+        ActKind::kSigmoid, ActKind::kIdentity, ActKind::kClampedSwiglu}) {
     SCOPED_TRACE(act_name(kind));
     GraphBuilder b;
-    const std::vector<float> gate = random_floats(4 * 33, 1, 3), up = random_floats(4 * 33, 2);
+    const std::vector<float> gate = random_floats(4 * 33, 1, 3), up = random_floats(4 * 33, 2, 8);
     const ValueId g = b.input("gate", 33, gate), u = b.input("up", 33, up);
     const auto graph = b.finish(b.op(OpKind::kActMul, "act", {g, u}, Rows::kT, 33, {}, ActAttrs{kind}));
     Doubles expected;
-    for (size_t i = 0; i < gate.size(); i++) expected.push_back(expected_act(kind, gate[i]) * up[i]);
+    for (size_t i = 0; i < gate.size(); i++) {
+      const double bent = std::clamp(static_cast<double>(up[i]), -7.0, 7.0) + 1;
+      expected.push_back(expected_act(kind, gate[i]) * (kind == ActKind::kClampedSwiglu ? bent : up[i]));
+    }
     expect_near(run_rows(graph, 4), expected, 2e-7);
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 
@@ -77,6 +78,7 @@ std::unique_ptr<StepRunner> make_runner(const State& state, const Plan& plan, co
       return make_heads_runner(state, plan, step);
     case OpKind::kAttention:
       return make_attention_runner(state, plan, step);
+    case OpKind::kAct:
     case OpKind::kActMul:
     case OpKind::kSoftcap:
       return make_columns_runner(state, plan, step);
@@ -157,10 +159,10 @@ std::unexpected<Error> not_finite(const Weight& w) {
 }
 
 Result<> CpuDevice::read_vector(const Weight& w, std::vector<float>& values) const {
-  const Format& format = *find_format(w.type);
+  values = vector_values(w);
+  if (options_.check_finite && !std::ranges::all_of(values, [](float x) { return std::isfinite(x); }))
+    return not_finite(w);
   values.resize(round_up(w.cols, 16));
-  format.decode(w.data.data(), values.data(), w.cols);
-  if (options_.check_finite && format.find_non_finite(w.data.data(), w.cols) >= 0) return not_finite(w);
   return {};
 }
 
@@ -173,9 +175,16 @@ Result<> CpuDevice::pack_matrix(const Weight& w, PackedWeight& packed) {
   std::atomic<bool> finite{true};
   auto work = [&](uint32_t thread) {
     const Part mine = part_of(panels, thread, state_.threads());
+    std::vector<std::byte> gathered(w.slice.run == 0 ? 0 : kPanelRows * bytes);
     for (uint32_t p = mine.begin; p < mine.end && finite.load(std::memory_order_relaxed); p++) {
       const uint32_t row = p * kPanelRows, rows = std::min(kPanelRows, w.rows - row);
-      const std::byte* source = w.data.data() + size_t{row} * bytes;
+      const std::byte* source = w.data.data() + size_t{w.slice.row(row)} * bytes;
+      if (!gathered.empty()) {
+        for (uint32_t r = 0; r < rows; r++)
+          std::memcpy(gathered.data() + r * bytes, w.data.data() + size_t{w.slice.row(row + r)} * bytes,
+                      bytes);
+        source = gathered.data();
+      }
       if (options_.check_finite && format.find_non_finite(source, size_t{rows} * w.cols) >= 0)
         finite.store(false);
       k.pack(w.type, source, rows, w.cols, packed.data + size_t{p} * packed.panel_bytes);
@@ -383,10 +392,10 @@ Caps caps_of(const Kernels& kernels, uint32_t threads, KvType k_type, KvType v_t
             .threads = threads,
             .private_rows = 4,
             .kv = {value_bytes(k_type), value_bytes(v_type)}};
-  for (const OpKind op :
-       {OpKind::kEmbed, OpKind::kGatherRows, OpKind::kRmsNorm, OpKind::kHeadNorm, OpKind::kLinear,
-        OpKind::kLmHead, OpKind::kActMul, OpKind::kRopeTable, OpKind::kRope, OpKind::kKvWrite,
-        OpKind::kAttention, OpKind::kAdd, OpKind::kScale, OpKind::kSoftcap, OpKind::kQuantAct})
+  for (const OpKind op : {OpKind::kEmbed, OpKind::kGatherRows, OpKind::kRmsNorm, OpKind::kLayerNorm,
+                          OpKind::kHeadNorm, OpKind::kLinear, OpKind::kAct, OpKind::kLmHead, OpKind::kActMul,
+                          OpKind::kRopeTable, OpKind::kRope, OpKind::kKvWrite, OpKind::kAttention,
+                          OpKind::kAdd, OpKind::kScale, OpKind::kSoftcap, OpKind::kQuantAct})
     caps.operations.insert(op);
   caps.rules = {
       "glu", "glu_quant", "linear_residual", "same_input", "head_rope_write", "attention_quant", "row_chain"};

@@ -21,7 +21,9 @@ PageTable table_of(const Run& run, int32_t sequence, uint32_t group) {
 struct Lane {
   ValueId in = -1, out = -1;
   uint32_t heads = 0, dim = 0;
-  const float* gain = nullptr;
+  bool norm = false;
+  const float* gain = nullptr;  // or none
+  uint32_t gain_stride = 0;     // from head to head
   float eps = 0;
   ValueId table = -1;
   uint32_t n_rot = 0;
@@ -43,7 +45,7 @@ class HeadsRunner : public StepRunner {
   size_t scratch_bytes() const override { return round_up(widest_ * sizeof(float), kAlign); }
 
   void run(const Run& run, uint32_t thread) const override {
-    const Part mine = part_of(run.t() * units_, thread, run.state.threads());
+    const Part mine = part_of(run.rows(lanes_[0].in) * units_, thread, run.state.threads());
     for (uint32_t i = mine.begin; i < mine.end; i++) {
       const uint32_t token = i / units_;
       uint32_t unit = i % units_;
@@ -64,7 +66,11 @@ class HeadsRunner : public StepRunner {
   void add(const State& state, const Plan& plan, const Op& op) {
     if (op.kind == OpKind::kHeadNorm) {
       Lane& lane = lane_of(plan, op.in[0], op.as<NormAttrs>().heads);
-      lane.gain = state.vectors[static_cast<size_t>(op.weights[0])].data();
+      lane.norm = true;
+      if (!op.weights.empty()) {
+        lane.gain = state.vectors[static_cast<size_t>(op.weights[0])].data();
+        if (plan.weight(op.weights[0]).cols > lane.dim) lane.gain_stride = lane.dim;
+      }
       lane.eps = op.as<NormAttrs>().eps;
       lane.out = op.out[0];
     } else if (op.kind == OpKind::kRope) {
@@ -78,6 +84,7 @@ class HeadsRunner : public StepRunner {
     } else {
       const auto& a = op.as<KvAttrs>();
       for (const bool is_value : {false, true}) {
+        if (is_value && a.v_dim == 0) continue;
         Lane& lane = lane_of(plan, op.in[is_value ? 1 : 0], a.heads);
         lane.kv = &a;
         lane.is_value = is_value;
@@ -89,8 +96,9 @@ class HeadsRunner : public StepRunner {
     const Kernels& k = *run.state.kernels;
     const float* x = run.row(lane.in, thread, token) + head * lane.dim;
     float* y = reinterpret_cast<float*>(run.scratch[thread]);
-    if (lane.gain != nullptr)
-      k.rms_norm(x, lane.gain, lane.dim, lane.eps, y);
+    if (lane.norm)
+      k.rms_norm(x, lane.gain == nullptr ? nullptr : lane.gain + head * lane.gain_stride, lane.dim, lane.eps,
+                 y);
     else
       std::memcpy(y, x, lane.dim * sizeof(float));
     if (lane.table >= 0) k.rope(y, lane.n_rot, lane.neox, run.row(lane.table, thread, token));

@@ -12,8 +12,9 @@ namespace {
 // One operation of a chain with its operands. Values that stay inside the step live in the thread's scratch.
 struct RowOp {
   const Op* op;
-  const float* gain = nullptr;          // rms_norm
-  const PackedWeight* table = nullptr;  // embed
+  const float *gain = nullptr, *bias = nullptr;  // norms
+  uint32_t part_stride = 0;                      // of gain and bias, from head to head
+  const PackedWeight* table = nullptr;           // embed
   uint32_t width = 0;
 };
 
@@ -25,8 +26,7 @@ class RowsRunner : public StepRunner {
       const Op& op = plan.ops[o];
       RowOp row{.op = &op, .width = plan.value(op.out[0]).width};
       if (op.kind == OpKind::kEmbed) row.table = &state.matrices[static_cast<size_t>(op.weights[0])];
-      if (op.kind == OpKind::kRmsNorm && !op.weights.empty())
-        row.gain = state.vectors[static_cast<size_t>(op.weights[0])].data();
+      if (op.kind == OpKind::kRmsNorm || op.kind == OpKind::kLayerNorm) add_norm(state, plan, op, row);
       ops_.push_back(row);
       const ValueId out = op.out[0];
       if (plan.place(out).storage != Storage::kInternal) continue;
@@ -48,6 +48,16 @@ class RowsRunner : public StepRunner {
   }
 
  private:
+  static void add_norm(const State& state, const Plan& plan, const Op& op, RowOp& row) {
+    const auto vector = [&](size_t i) {
+      return op.weights.size() > i ? state.vectors[static_cast<size_t>(op.weights[i])].data() : nullptr;
+    };
+    row.gain = vector(0);
+    row.bias = vector(1);
+    const uint32_t part = row.width / op.as<NormAttrs>().heads;
+    if (row.gain != nullptr && plan.weight(op.weights[0]).cols > part) row.part_stride = part;
+  }
+
   float* row(const Run& run, uint32_t thread, ValueId v, uint32_t i) const {
     const ptrdiff_t slot = slot_[static_cast<size_t>(v)];
     return slot >= 0 ? reinterpret_cast<float*>(run.scratch[thread] + slot) : run.row(v, thread, i);
@@ -85,6 +95,15 @@ class RowsRunner : public StepRunner {
       case OpKind::kRmsNorm:
         k.rms_norm(row(run, thread, op.in[0], i), r.gain, r.width, op.as<NormAttrs>().eps, out);
         break;
+      case OpKind::kLayerNorm: {
+        const float* x = row(run, thread, op.in[0], i);
+        const uint32_t heads = op.as<NormAttrs>().heads, part = r.width / heads;
+        for (uint32_t h = 0; h < heads; h++)
+          k.layer_norm(x + h * part, r.gain == nullptr ? nullptr : r.gain + h * r.part_stride,
+                       r.bias == nullptr ? nullptr : r.bias + h * r.part_stride, part, op.as<NormAttrs>().eps,
+                       out + h * part);
+        break;
+      }
       case OpKind::kAdd:
         k.add(row(run, thread, op.in[0], i), row(run, thread, op.in[1], i), r.width, out);
         break;
@@ -114,7 +133,7 @@ class RowsRunner : public StepRunner {
   bool in_private_;
 };
 
-// act_mul and softcap alone: any cut of the row will do, so that one long row keeps all threads busy.
+// act, act_mul and softcap alone: any cut of the row will do, so that one long row keeps all threads busy.
 class ColumnsRunner : public StepRunner {
  public:
   ColumnsRunner(const Plan& plan, const Step& step)
@@ -128,7 +147,9 @@ class ColumnsRunner : public StepRunner {
     for (uint32_t i = 0; i < run.rows(op_->out[0]); i++) {
       const float* a = run.row(op_->in[0], thread, i) + begin;
       float* y = run.row(op_->out[0], thread, i) + begin;
-      if (op_->kind == OpKind::kActMul)
+      if (op_->kind == OpKind::kAct)
+        k.act(op_->as<ActAttrs>().kind, a, end - begin, y);
+      else if (op_->kind == OpKind::kActMul)
         k.act_mul(op_->as<ActAttrs>().kind, a, run.row(op_->in[1], thread, i) + begin, end - begin, y);
       else
         k.softcap(a, op_->as<ScaleAttrs>().factor, end - begin, y);

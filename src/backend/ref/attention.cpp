@@ -20,7 +20,7 @@ PageId Run::page_of(uint32_t t, uint32_t group, int32_t position) const {
 
 void run_kv_write(const Run& run, const Op& op) {
   const auto& a = op.as<KvAttrs>();
-  const RowsView k = run.in(op, 0), v = run.in(op, 1);
+  const RowsView k = run.in(op, 0);
   KvPool& pool = run.pools[a.group];
   for (uint32_t t = 0; t < k.n; t++) {
     if (run.batch.sequences[t] < 0) continue;
@@ -28,7 +28,7 @@ void run_kv_write(const Run& run, const Op& op) {
     const PageId page = run.page_of(t, a.group, position);
     const uint32_t slot = static_cast<uint32_t>(position) % kPageTokens;
     pool.write(page, pool.k(a.layer), slot, k.row(t));
-    pool.write(page, pool.v(a.layer), slot, v.row(t));
+    if (a.v_dim > 0) pool.write(page, pool.v(a.layer), slot, run.in(op, 1).row(t));
   }
 }
 
@@ -63,6 +63,7 @@ class TileAttention {
         a_(op.as<AttentionAttrs>()),
         q_(run.in(op, 0)),
         y_(run.out(op)),
+        sinks_(a_.sinks ? run.weight(op, 0).vector.data() : nullptr),
         pool_(run.pools[a_.group]),
         k_(pool_.k(a_.layer)),
         v_(pool_.v(a_.layer)),
@@ -121,7 +122,13 @@ class TileAttention {
     for (uint32_t i = 0; i < rows_; i++)
       for (uint32_t s = 0; s < kPageTokens; s++)
         score_row(i)[p * kPageTokens + s] =
-            capped(doubles_[size_t{s} * rows_ + i] * static_cast<double>(a_.scale));
+            capped(doubles_[size_t{s} * rows_ + i] * static_cast<double>(a_.scale) * heat(token(i)));
+  }
+
+  double heat(uint32_t t) const {
+    if (a_.temperature == 0) return 1;
+    const int32_t steps = position(t) / static_cast<int32_t>(a_.temperature_length);
+    return 1 + static_cast<double>(a_.temperature) * std::log1p(static_cast<double>(steps));
   }
 
   float capped(double score) const {
@@ -135,8 +142,11 @@ class TileAttention {
     const uint32_t from = begin(token(i)) - first_page_ * kPageTokens;
     const uint32_t to = static_cast<uint32_t>(position(token(i))) + 1 - first_page_ * kPageTokens;
     float* score = score_row(i);
-    const float largest = *std::max_element(score + from, score + to);
-    double total = 0;
+    float largest = *std::max_element(score + from, score + to);
+    if (sinks_ != nullptr) largest = std::max(largest, sinks_[q_head(i)]);
+    double total = sinks_ == nullptr
+                       ? 0
+                       : std::exp(static_cast<double>(sinks_[q_head(i)]) - static_cast<double>(largest));
     for (uint32_t s = from; s < to; s++) {
       const double weight = std::exp(static_cast<double>(score[s]) - static_cast<double>(largest));
       total += weight;
@@ -157,6 +167,7 @@ class TileAttention {
   const Run& run_;
   const AttentionAttrs& a_;
   RowsView q_, y_;
+  const float* sinks_;  // [q_heads] or null
   KvPool& pool_;
   const KvPool::Part &k_, &v_;
   Tile tile_;

@@ -17,6 +17,10 @@ KvPool::KvPool(const MemoryGroup& group, uint32_t pages) : pages_(pages), values
     add_part(layer.heads, layer.k_dim);
     add_part(layer.heads, layer.v_dim);
   }
+  for (const uint32_t values : group.states) {
+    states_.push_back(page_values_);
+    page_values_ += values;
+  }
   if (pages == 0) return;
   values_.reset(
       static_cast<float*>(std::calloc(pages, page_values_ * sizeof(float))));  // untouched pages stay free
@@ -27,6 +31,8 @@ float* KvPool::page(PageId id) const {
   ENSURE(has(id), "page {} of {}", id, pages_);
   return values_.get() + static_cast<size_t>(id) * page_values_;
 }
+
+float* KvPool::state(PageId id, uint32_t layer) const { return page(id) + states_[layer]; }
 
 float* KvPool::row(PageId id, const Part& part, uint32_t slot) {
   return page(id) + part.begin + slot * part.row_stride;
@@ -41,12 +47,14 @@ void KvPool::write(PageId id, const Part& part, uint32_t slot, const float* head
 void KvPool::copy(PageId from, PageId to, uint32_t positions) {
   ENSURE(positions <= kPageTokens, "{} positions of a page", positions);
   if (from == to) return;
+  if (!states_.empty()) std::copy_n(page(from), page_values_, page(to));
   for (const Part& part : parts_)
     std::copy_n(page(from) + part.begin, positions * part.row_stride, page(to) + part.begin);
 }
 
 std::vector<float> KvPool::export_page(PageId id) const {
   std::vector<float> rows;
+  if (!states_.empty()) rows.assign(page(id), page(id) + page_values_);
   for (const Part& part : parts_)
     for (size_t head = 0; head < kPageTokens * part.heads; head++) {
       const float* from = page(id) + part.begin + head * part.head_stride;
@@ -57,6 +65,11 @@ std::vector<float> KvPool::export_page(PageId id) const {
 
 void KvPool::import_page(PageId id, std::span<const float> rows) {
   size_t next = 0;
+  if (!states_.empty()) {
+    ENSURE(rows.size() == page_values_, "a page of {} values, expected {}", rows.size(), page_values_);
+    std::ranges::copy(rows, page(id));
+    next = page_values_;
+  }
   for (const Part& part : parts_)
     for (size_t head = 0; head < kPageTokens * part.heads; head++, next += part.dim) {
       ENSURE(next + part.dim <= rows.size(), "a page of {} values is too short", rows.size());

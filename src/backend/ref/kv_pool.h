@@ -1,8 +1,8 @@
 // The pages of one memory group, in f32.
 //
 // Owns: the bytes and their layout: a page holds its layers one after another, K then V; a position's heads
-// stand one after another, each padded to a multiple of kLanes values with zeros. Pages that are never
-// written cost no memory. Must not know: sequences, page tables.
+// stand one after another, each padded to a multiple of kLanes values with zeros. A page of a state group holds
+// the states of its layers one after another. Pages that are never written cost no memory. Must not know: sequences, page tables.
 #pragma once
 
 #include <cstdlib>
@@ -31,6 +31,8 @@ class KvPool {
 
   const Part& k(uint32_t layer) const { return parts_[2 * layer]; }
   const Part& v(uint32_t layer) const { return parts_[2 * layer + 1]; }
+  // The state of a recurrent layer.
+  float* state(PageId page, uint32_t layer) const;
   // Row of `position mod 64` in a page.
   float* row(PageId page, const Part& part, uint32_t slot);
   void write(PageId page, const Part& part, uint32_t slot, const float* heads);
@@ -42,7 +44,8 @@ class KvPool {
  private:
   float* page(PageId id) const;
 
-  std::vector<Part> parts_;  // [layer]{k, v}
+  std::vector<Part> parts_;     // [layer]{k, v}
+  std::vector<size_t> states_;  // [layer] begin, in values
   uint32_t pages_;
   size_t page_values_ = 0;
   std::unique_ptr<float, decltype(&std::free)> values_;

@@ -23,6 +23,12 @@ double activate(ActKind kind, double x) {
       return std::isnan(x) ? x : std::max(x, 0.0) * std::max(x, 0.0);
     case ActKind::kSigmoid:
       return 1 / (1 + std::exp(-x));
+    case ActKind::kIdentity:
+      return x;
+    case ActKind::kClampedSwiglu: {
+      const double g = std::isnan(x) ? x : std::min(x, 7.0);
+      return g / (1 + std::exp(-1.702 * g));
+    }
   }
   ENSURE(false, "activation {}", static_cast<int>(kind));
 }
@@ -56,25 +62,43 @@ void gather_rows(const Run& run, const Op& op) {
   });
 }
 
-// x · rsqrt(mean x² + eps) · gain over n values; no gain: null.
-void norm(const float* x, const float* gain, uint32_t n, float eps, float* y) {
-  double squares = 0;
-  for (uint32_t i = 0; i < n; i++) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  const double factor = 1 / std::sqrt(squares / n + static_cast<double>(eps));
+// (x − mean) · rsqrt(mean of squares + eps) over n values, the mean 0 for an RMS norm.
+void norm(const float* x, uint32_t n, float eps, bool centred, double* y) {
+  double sum = 0, squares = 0;
+  for (uint32_t i = 0; i < n; i++) sum += static_cast<double>(x[i]);
+  const double mean = centred ? sum / n : 0;
   for (uint32_t i = 0; i < n; i++) {
-    const double scaled = static_cast<double>(x[i]) * factor;
-    y[i] = static_cast<float>(gain == nullptr ? scaled : scaled * static_cast<double>(gain[i]));
+    y[i] = static_cast<double>(x[i]) - mean;
+    squares += y[i] * y[i];
   }
+  const double factor = 1 / std::sqrt(squares / n + static_cast<double>(eps));
+  for (uint32_t i = 0; i < n; i++) y[i] *= factor;
 }
 
-void rms_or_head_norm(const Run& run, const Op& op) {
+// The part of a gain or bias that head h has.
+const float* head_part(const Run& run, const Op& op, size_t weight, uint32_t h, uint32_t dim) {
+  if (op.weights.size() <= weight) return nullptr;
+  const std::vector<float>& v = run.weight(op, weight).vector;
+  return v.data() + (v.size() > dim ? h * dim : 0);
+}
+
+void any_norm(const Run& run, const Op& op) {
   const RowsView x = run.in(op, 0), y = run.out(op);
   const auto& a = op.as<NormAttrs>();
-  const uint32_t heads = op.kind == OpKind::kHeadNorm ? a.heads : 1;
-  const uint32_t dim = x.width / heads;
-  const float* gain = op.weights.empty() ? nullptr : run.weight(op, 0).vector.data();
-  each_row(run, y.n, [&](uint32_t t) {
-    for (uint32_t h = 0; h < heads; h++) norm(x.row(t) + h * dim, gain, dim, a.eps, y.row(t) + h * dim);
+  const uint32_t heads = op.kind == OpKind::kRmsNorm ? 1 : a.heads, dim = x.width / heads;
+  run.workers.run(y.n, [&](uint32_t t, uint32_t worker) {
+    std::vector<double>& scaled = run.scratch.doubles[worker];
+    scaled.resize(dim);
+    for (uint32_t h = 0; h < heads; h++) {
+      norm(x.row(t) + h * dim, dim, a.eps, op.kind == OpKind::kLayerNorm, scaled.data());
+      const float *gain = head_part(run, op, 0, h, dim), *bias = head_part(run, op, 1, h, dim);
+      for (uint32_t i = 0; i < dim; i++) {
+        double value = scaled[i];
+        if (gain != nullptr) value *= static_cast<double>(gain[i]);
+        if (bias != nullptr) value += static_cast<double>(bias[i]);
+        y.row(t)[h * dim + i] = static_cast<float>(value);
+      }
+    }
   });
 }
 
@@ -128,7 +152,10 @@ void combine(const Run& run, const Op& op, const F& f) {
 
 void act_mul(const Run& run, const Op& op) {
   combine(run, op, [kind = op.as<ActAttrs>().kind](float gate, float up) {
-    return static_cast<float>(activate(kind, static_cast<double>(gate)) * static_cast<double>(up));
+    double factor = static_cast<double>(up);
+    if (kind == ActKind::kClampedSwiglu)
+      factor = (std::isnan(up) ? factor : std::clamp(factor, -7.0, 7.0)) + 1;
+    return static_cast<float>(activate(kind, static_cast<double>(gate)) * factor);
   });
 }
 
@@ -149,12 +176,28 @@ void run_op(const Run& run, const Op& op) {
       gather_rows(run, op);
       break;
     case OpKind::kRmsNorm:
+    case OpKind::kLayerNorm:
     case OpKind::kHeadNorm:
-      rms_or_head_norm(run, op);
+      any_norm(run, op);
       break;
     case OpKind::kLinear:
     case OpKind::kLmHead:
       run_product(run, op);
+      break;
+    case OpKind::kMoeRoute:
+    case OpKind::kMoeLinear:
+    case OpKind::kMoeCombine:
+      run_experts(run, op);
+      break;
+    case OpKind::kConv1d:
+    case OpKind::kDeltaNet:
+    case OpKind::kSsmScan:
+      run_recurrent(run, op);
+      break;
+    case OpKind::kAct:
+      map(run, op, [kind = op.as<ActAttrs>().kind](float x) {
+        return static_cast<float>(activate(kind, static_cast<double>(x)));
+      });
       break;
     case OpKind::kActMul:
       act_mul(run, op);

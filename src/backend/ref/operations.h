@@ -16,11 +16,12 @@ namespace brass::ref {
 struct LoadedWeight {
   const Format* format;
   uint32_t rows, cols;
-  const std::byte* data;      // [rows] rows of blocks
+  const std::byte* data;  // of the whole tensor
+  RowSlice slice;
   std::vector<float> vector;  // [cols]; empty for a matrix
 
   void decode_row(uint32_t row, float* out) const {
-    format->decode(data + row * row_bytes(*format, cols), out, cols);
+    format->decode(data + slice.row(row) * row_bytes(*format, cols), out, cols);
   }
 };
 
@@ -57,6 +58,10 @@ void run_product(const Run& run, const Op& op);  // linear, lm_head
 void run_kv_write(const Run& run, const Op& op);
 void run_attention(const Run& run, const Op& op);
 void run_quant_act(const Run& run, const Op& op);
+void run_experts(const Run& run, const Op& op);    // moe_route, moe_linear, moe_combine
+void run_recurrent(const Run& run, const Op& op);  // conv1d, delta_net, ssm_scan
+// A value as f32, whatever it is held as, [n][width].
+std::vector<float> plain_rows(const Run& run, ValueId v);
 
 double activate(ActKind kind, double x);
 

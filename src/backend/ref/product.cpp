@@ -19,23 +19,27 @@ struct Input {
   uint32_t n;
 };
 
-Input padded_input(const Run& run, const Op& op) {
-  const Value& value = run.plan.plan().value(op.in[0]);
-  const size_t stride = (value.width + kLanes - 1) / kLanes * kLanes;
-  std::vector<float>& to = run.scratch.input;
-  if (!value.quantized) {
-    const RowsView x = run.in(op, 0);
+// Rows of `stride` values, zeros past the width. Returns their number.
+uint32_t read_rows(const Run& run, ValueId v, size_t stride, std::vector<float>& to) {
+  if (!run.plan.plan().value(v).quantized) {
+    const RowsView x = run.plan.rows(v, run.batch);
     to.assign(x.n * stride, 0.0f);
     for (uint32_t t = 0; t < x.n; t++) std::copy_n(x.row(t), x.width, to.data() + t * stride);
-    return {to.data(), stride, x.n};
+    return x.n;
   }
-  const QuantizedView x = run.plan.quantized(op.in[0], run.batch);
+  const QuantizedView x = run.plan.quantized(v, run.batch);
   to.assign(x.n * stride, 0.0f);
   for (uint32_t t = 0; t < x.n; t++)
     for (uint32_t k = 0; k < x.width; k++)
       to[t * stride + k] =
           static_cast<float>(x.codes[t * x.code_stride + k]) * x.scale[t * x.scale_stride + k / kGroup];
-  return {to.data(), stride, x.n};
+  return x.n;
+}
+
+Input padded_input(const Run& run, const Op& op) {
+  const size_t stride = (run.plan.plan().value(op.in[0]).width + kLanes - 1) / kLanes * kLanes;
+  const uint32_t n = read_rows(run, op.in[0], stride, run.scratch.input);
+  return {run.scratch.input.data(), stride, n};
 }
 
 // sums[row][token] of the rows [first, first + count) with all inputs.
@@ -77,6 +81,12 @@ void quantize_row(const float* x, uint32_t width, int8_t* codes, size_t code_str
 }
 
 }  // namespace
+
+std::vector<float> plain_rows(const Run& run, ValueId v) {
+  std::vector<float> rows;
+  read_rows(run, v, run.plan.plan().value(v).width, rows);
+  return rows;
+}
 
 void run_product(const Run& run, const Op& op) {
   const LoadedWeight& w = run.weight(op, 0);

@@ -129,15 +129,14 @@ class RefDevice final : public Device {
     if (format == nullptr)
       return fail("type {} cannot be read as numbers (known: {})", static_cast<uint32_t>(w.type),
                   supported_format_names());
-    ENSURE(w.cols % format->block_values == 0 && w.bytes() == w.rows * row_bytes(*format, w.cols),
-           "'{}' has {} bytes for {} × {} {}", w.name, w.bytes(), w.rows, w.cols, format->name);
-    if (options_.check_finite) TRY_VOID(check_finite(w, *format));
-    LoadedWeight loaded{format, w.rows, w.cols, w.data.data(), {}};
     if (w.kind == WeightKind::kVector) {
-      loaded.vector.resize(w.cols);
-      loaded.decode_row(0, loaded.vector.data());
+      if (options_.check_finite && format->find_non_finite(w.data.data(), values_of(w, *format)) >= 0)
+        return fail_hint(kDamaged, "holds a value that is not a finite number");
+      return LoadedWeight{format, w.rows, w.cols, w.data.data(), w.slice, vector_values(w)};
     }
-    return loaded;
+    ENSURE(w.cols % format->block_values == 0, "'{}' has rows of {} {}", w.name, w.cols, format->name);
+    if (options_.check_finite) TRY_VOID(check_finite(w, *format));
+    return LoadedWeight{format, w.rows, w.cols, w.data.data(), w.slice, {}};
   }
 
   // Rows are shared out; the first bad one by number is named whatever the threads do.
@@ -147,15 +146,14 @@ class RefDevice final : public Device {
     std::atomic<uint32_t> bad = w.rows;
     workers_.run((w.rows + kRows - 1) / kRows, [&](uint32_t item, uint32_t) {
       for (uint32_t row = item * kRows; row < std::min(w.rows, (item + 1) * kRows); row++) {
-        if (format.find_non_finite(w.data.data() + row * row_size, w.cols) < 0) continue;
+        if (format.find_non_finite(w.data.data() + w.slice.row(row) * row_size, w.cols) < 0) continue;
         for (uint32_t first = bad; row < first && !bad.compare_exchange_weak(first, row);) {
         }
         return;
       }
     });
     if (bad == w.rows) return {};
-    return fail_hint("the file is damaged, or its conversion went wrong: get it again",
-                     "row {} holds a value that is not a finite number", bad.load());
+    return fail_hint(kDamaged, "row {} holds a value that is not a finite number", bad.load());
   }
 
   void check_batch(const Plan& plan, const Batch& batch) const {
@@ -173,8 +171,15 @@ class RefDevice final : public Device {
       ENSURE((static_cast<size_t>(batch.sequences[t]) + 1) * pools_.size() <= batch.page_tables.size(),
              "sequence {} with {} page tables", batch.sequences[t], batch.page_tables.size());
     }
+    ENSURE(batch.snapshots.empty() || batch.snapshots.size() == batch.ids.size(), "{} snapshots for {} rows",
+           batch.snapshots.size(), batch.ids.size());
     for (const int32_t row : batch.rows)
       ENSURE(row >= 0 && static_cast<size_t>(row) < batch.ids.size(), "row {} of {}", row, batch.ids.size());
+  }
+
+  static constexpr const char* kDamaged = "the file is damaged, or its conversion went wrong: get it again";
+  static size_t values_of(const Weight& w, const Format& format) {
+    return w.data.size() / format.block_bytes * format.block_values;
   }
 
   RefOptions options_;

@@ -124,6 +124,13 @@ BRASS_INLINE void with_act(ActKind kind, Fn f) {
       });
     case ActKind::kSigmoid:
       return f([](F x) BRASS_LAMBDA { return sigmoid(x); });
+    case ActKind::kIdentity:
+      return f([](F x) BRASS_LAMBDA { return x; });
+    case ActKind::kClampedSwiglu:
+      return f([](F x) BRASS_LAMBDA {
+        const F g = min(set(7.0f), x);
+        return g * sigmoid(g * set(1.702f));
+      });
   }
 }
 
@@ -134,6 +141,14 @@ void act(ActKind kind, const float* x, uint32_t n, float* y) {
 }
 
 void act_mul(ActKind kind, const float* gate, const float* up, uint32_t n, float* y) {
+  if (kind == ActKind::kClampedSwiglu) {
+    act(kind, gate, n, y);
+    for_lanes(n, [&](uint32_t i, uint32_t lanes) BRASS_LAMBDA {
+      const F u = max(set(-7.0f), min(set(7.0f), get(up + i, lanes)));
+      put(y + i, get(y + i, lanes) * (u + set(1.0f)), lanes);
+    });
+    return;
+  }
   with_act(kind, [&](auto fn) BRASS_LAMBDA {
     for_lanes(n, [&](uint32_t i, uint32_t lanes)
                      BRASS_LAMBDA { put(y + i, fn(get(gate + i, lanes)) * get(up + i, lanes), lanes); });
