@@ -23,8 +23,8 @@ Result<jinja::Rendered> render_messages(const jinja::Template& source, const ord
   set("bos_token", jinja::frozen_string(options.bos_token, true));
   set("eos_token", jinja::frozen_string(options.eos_token, true));
   if (options.extra_vars != nullptr) {
-    const Value more = TRY(jinja::context_from_json(*options.extra_vars));
-    for (const auto& [name, value] : more.mapping().entries()) context->set(name, value);
+    if (!options.extra_vars->is_object()) return fail("the variables of a template must be a JSON object");
+    for (const auto& [name, value] : options.extra_vars->items()) set(name, jinja::from_json(value));
   }
   jinja::RenderOptions render;
   render.clock = options.clock;

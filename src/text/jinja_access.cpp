@@ -57,6 +57,7 @@ Result<Value> get_item(Runtime& rt, const Value& object, const Value& key) {
     if (key.is_string()) return opaque->attribute(rt, key);
   }
   if (key.is_string()) {
+    if (object.is(Kind::tuple) && object.items().group()) return get_attribute(rt, object, key);
     Value method = method_of(rt, object, key.bytes());
     return method.is_undefined() ? Value::undefined(Ref<Object>(key.raw())) : std::move(method);
   }
@@ -178,7 +179,7 @@ class ElementIterator final : public Iterator {
     if (at_ >= string.bytes().size()) return false;
     size_t length = 0;
     decode_at(string.bytes(), at_, length);
-    out = rt.heap().string(string.text().slice(at_, at_ + length), string.markup());
+    out = rt.heap().string(string.text().slice(at_, at_ + length));  // never Markup
     at_ += length;
     return true;
   }

@@ -59,6 +59,26 @@ Result<Value> dict_pop(Runtime&, Args& args) {
   return value;
 }
 
+Result<Value> dict_popitem(Runtime& rt, Args& args) {
+  const Bound bound = TRY(bind(args, "dict.popitem", {"self"}, 1));
+  TRY(check_own(*bound[0]));
+  Dict& dict = bound[0]->mapping();
+  if (dict.size() == 0) return fail("the dict is empty: there is no item to pop");
+  const Dict::Entry last = dict.entries().back();
+  dict.erase(last.first);
+  return rt.heap().tuple({last.first, last.second});
+}
+
+Result<Value> dict_fromkeys(Runtime& rt, Args& args) {
+  const Bound bound = TRY(bind(args, "dict.fromkeys", {"self", "iterable", "value"}, 2));
+  Value out = rt.heap().dict();
+  for (const Value& key : TRY(to_vector(rt, *bound[1]))) {
+    TRY(check_key(key));
+    out.mapping().set(key, bound.has(2) ? *bound[2] : Value::none());
+  }
+  return out;
+}
+
 Result<Value> dict_setdefault(Runtime&, Args& args) {
   const Bound bound = TRY(bind(args, "dict.setdefault", {"self", "key", "default"}, 2));
   TRY(check_own(*bound[0]));
@@ -186,20 +206,25 @@ Result<Value> list_sort(Runtime& rt, Args& args) {
 constexpr Builtin kDictMethods[] = {
     {"clear", clear},
     {"copy", dict_copy},
+    {"fromkeys", dict_fromkeys},
     {"get", dict_get},
     {"items", dict_view<DictView::items>},
     {"keys", dict_view<DictView::keys>},
     {"pop", dict_pop},
+    {"popitem", dict_popitem},
     {"setdefault", dict_setdefault},
     {"update", dict_update},
     {"values", dict_view<DictView::values>},
 };
+static_assert(in_order(kDictMethods));
 constexpr Builtin kTupleMethods[] = {{"count", sequence_count}, {"index", sequence_index}};
+static_assert(in_order(kTupleMethods));
 constexpr Builtin kListMethods[] = {
     {"append", list_append}, {"clear", clear},          {"copy", list_copy},
     {"extend", list_extend}, {"insert", list_insert},   {"pop", list_pop},
     {"remove", list_remove}, {"reverse", list_reverse}, {"sort", list_sort},
 };
+static_assert(in_order(kListMethods));
 
 }  // namespace
 

@@ -1,4 +1,6 @@
 // The expressions of the interpreter (jinja_interp.h).
+#include <algorithm>
+
 #include "base/check.h"
 #include "text/jinja_interp.h"
 #include "text/jinja_ops.h"
@@ -10,7 +12,46 @@ Result<Value> Interpreter::eval(const Expr& expr) {
     TRY(step());
     return expr.value;
   }
-  return located(expr.at, eval_here(expr));
+  Result<Value> value = eval_here(expr);
+  if (!value) [[unlikely]]
+    return located(expr.at, std::move(value));
+  return value;
+}
+
+Result<const Value*> Interpreter::look(const Expr& expr, Value& own) {
+  if (expr.kind == ExprKind::constant) {
+    TRY(step());
+    return &expr.value;
+  }
+  if (expr.kind == ExprKind::name) {
+    TRY(step());
+    const Value& value = slot(expr.slot);
+    if (!value.is_undefined()) return &value;
+  }
+  own = TRY(eval(expr));
+  return &own;
+}
+
+Result<bool> Interpreter::holds(const Expr& expr) {
+  TRY(step());
+  switch (expr.kind) {
+    case ExprKind::not_:
+      return !TRY(holds(*expr.kids[0]));
+    case ExprKind::and_:
+    case ExprKind::or_:
+      if (TRY(holds(*expr.kids[0])) == (expr.kind == ExprKind::or_)) return expr.kind == ExprKind::or_;
+      return holds(*expr.kids[1]);
+    case ExprKind::compare: {
+      Result<bool> result = comparison(expr);
+      if (!result) [[unlikely]]
+        return located(expr.at, std::move(result));
+      return result;
+    }
+    default: {
+      Value own;
+      return truthy(*TRY(look(expr, own)));
+    }
+  }
 }
 
 Result<Value> Interpreter::eval_here(const Expr& expr) {
@@ -30,8 +71,9 @@ Result<Value> Interpreter::eval_here(const Expr& expr) {
     case ExprKind::dict:
       return dict(expr);
     case ExprKind::attribute: {
-      const Value object = TRY(eval(*expr.kids[0]));
-      return get_attribute(*this, object, expr.value);
+      Value own;
+      const Value* const object = TRY(look(*expr.kids[0], own));
+      return get_attribute(*this, *object, expr.value);
     }
     case ExprKind::item:
       return item(expr);
@@ -48,7 +90,7 @@ Result<Value> Interpreter::eval_here(const Expr& expr) {
       return Value::integer(TRY(to_index(value, "the operand of '+'")));
     }
     case ExprKind::not_:
-      return Value::boolean(!truthy(TRY(eval(*expr.kids[0]))));
+      return Value::boolean(!TRY(holds(*expr.kids[0])));
     case ExprKind::and_:
     case ExprKind::or_: {
       Value left = TRY(eval(*expr.kids[0]));
@@ -60,12 +102,13 @@ Result<Value> Interpreter::eval_here(const Expr& expr) {
     case ExprKind::concat:
       return concat(*this, TRY(eval_all(expr.kids)));
     case ExprKind::binary: {
-      const Value left = TRY(eval(*expr.kids[0]));
-      const Value right = TRY(eval(*expr.kids[1]));
-      return arithmetic(*this, expr.op, left, right);
+      Value own_left, own_right;
+      const Value* const left = TRY(look(*expr.kids[0], own_left));
+      const Value* const right = TRY(look(*expr.kids[1], own_right));
+      return arithmetic(*this, expr.op, *left, *right);
     }
     case ExprKind::compare:
-      return comparison(expr);
+      return Value::boolean(TRY(comparison(expr)));
     case ExprKind::slice:
       return fail("a slice must be the only index");
     case ExprKind::ns_target:
@@ -92,33 +135,44 @@ Result<Value> Interpreter::dict(const Expr& expr) {
   return out;
 }
 
+// Whether a slice of the object with these ends is a question of values, not of types.
+static bool sliceable(const Value& object, const Value (&parts)[3]) {
+  if (object.is_undefined()) return true;  // that is an error of its own
+  if (!object.is_string() && !object.is_sequence() && object.as<Range>() == nullptr) return false;
+  return std::all_of(std::begin(parts), std::end(parts),
+                     [](const Value& part) { return part.is_none() || part.is_integral(); });
+}
+
 Result<Value> Interpreter::item(const Expr& expr) {
-  const Value object = TRY(eval(*expr.kids[0]));
+  Value own;
+  const Value& object = *TRY(look(*expr.kids[0], own));
   const Expr& index = *expr.kids[1];
   if (index.kind != ExprKind::slice) {
-    const Value key = TRY(eval(index));
-    return get_item(*this, object, key);
+    Value own_key;
+    const Value* const key = TRY(look(index, own_key));
+    return get_item(*this, object, *key);
   }
-  if (expr.folded && !object.is_string() && !object.is_sequence()) return Value();
   Value parts[3];
   for (size_t i = 0; i < 3; i++) parts[i] = index.kids[i] ? TRY(eval(*index.kids[i])) : Value::none();
+  if (expr.folded && !sliceable(object, parts)) return undefined("the slice");
   return get_slice(*this, object, parts[0], parts[1], parts[2]);
 }
 
 Result<Value> Interpreter::conditional(const Expr& expr) {
-  if (truthy(TRY(eval(*expr.kids[0])))) return eval(*expr.kids[1]);
+  if (TRY(holds(*expr.kids[0]))) return eval(*expr.kids[1]);
   if (expr.kids[2]) return eval(*expr.kids[2]);
   return undefined("the inline if-expression without an else");
 }
 
-Result<Value> Interpreter::comparison(const Expr& expr) {
-  Value left = TRY(eval(*expr.kids[0]));
+Result<bool> Interpreter::comparison(const Expr& expr) {
+  Value own[2];
+  const Value* left = TRY(look(*expr.kids[0], own[0]));
   for (size_t i = 0; i < expr.compares.size(); i++) {
-    Value right = TRY(eval(*expr.kids[i + 1]));
-    if (!TRY(compare(*this, expr.compares[i], left, right))) return Value::boolean(false);
-    left = std::move(right);
+    const Value* const right = TRY(look(*expr.kids[i + 1], own[(i + 1) % 2]));
+    if (!TRY(compare(*this, expr.compares[i], *left, *right))) return false;
+    left = right;
   }
-  return Value::boolean(true);
+  return true;
 }
 
 // Evaluates the arguments of a call, filter or test after what `args` already holds.
@@ -158,6 +212,7 @@ Result<Value> Interpreter::call_expr(const Expr& expr, const Value* caller) {
   if (callee.kind == ExprKind::attribute) {
     // object.method(...): without making a bound method first.
     Value object = TRY(eval(*callee.kids[0]));
+    args.positional.reserve(expr.kids.size());
     if (const Builtin* method = find_method(object, callee.value.bytes())) {
       args.positional.push_back(std::move(object));
       TRY(arguments(expr, args));
@@ -174,6 +229,7 @@ Result<Value> Interpreter::call_expr(const Expr& expr, const Value* caller) {
 
 Result<Value> Interpreter::filter_or_test(const Expr& expr) {
   Args args;
+  args.positional.reserve(expr.kids.size());
   if (expr.kids[0]) {
     args.positional.push_back(TRY(eval(*expr.kids[0])));
   } else {

@@ -10,9 +10,9 @@ const Builtin* find_filter(std::string_view name) {
   const auto table = [](std::span<const Builtin> filters) {
     return std::pair(filters.data(), filters.size());
   };
-  return find_in(
-      {table(text_filters()), table(number_filters()), table(sequence_filters()), table(selection_filters())},
-      name);
+  return find_in({table(text_filters()), table(number_filters()), table(sequence_filters()),
+                  table(selection_filters()), table(prose_filters()), table(pretty_filters())},
+                 name);
 }
 
 Result<Value> soft_string(Runtime& rt, const Value& value) {

@@ -2,8 +2,8 @@
 //
 // Owns: the tables that find_filter looks in, helpers that filters share.
 // Must not know: syntax trees.
-// Source: Jinja 3.1's built-in filters, with `tojson` as `transformers` redefines it. Left out, and so
-// refused by name: random (no two runs alike), pprint, urlize, wordwrap.
+// Source: Jinja 3.1's built-in filters, with `tojson` as `transformers` redefines it; `random` is
+// refused where it is run (no two runs alike).
 #pragma once
 
 #include <span>
@@ -16,6 +16,8 @@ std::span<const Builtin> text_filters();
 std::span<const Builtin> number_filters();
 std::span<const Builtin> sequence_filters();
 std::span<const Builtin> selection_filters();
+std::span<const Builtin> prose_filters();
+std::span<const Builtin> pretty_filters();
 
 // The value as a string value; Markup stays Markup.
 Result<Value> soft_string(Runtime& rt, const Value& value);

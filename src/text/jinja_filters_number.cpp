@@ -124,6 +124,7 @@ constexpr Builtin kFilters[] = {
     {"abs", absolute}, {"filesizeformat", filesizeformat}, {"float", to_float}, {"int", to_int},
     {"round", round},
 };
+static_assert(in_order(kFilters));
 
 }  // namespace
 

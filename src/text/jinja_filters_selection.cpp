@@ -107,6 +107,7 @@ constexpr Builtin kFilters[] = {
     {"select", select<true, false>},
     {"selectattr", select<true, true>},
 };
+static_assert(in_order(kFilters));
 
 }  // namespace
 

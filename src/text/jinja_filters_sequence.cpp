@@ -271,6 +271,7 @@ constexpr Builtin kFilters[] = {
     {"slice", slice},       {"sort", sort},          {"sum", sum},
     {"unique", unique},
 };
+static_assert(in_order(kFilters));
 
 }  // namespace
 

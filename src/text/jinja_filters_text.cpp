@@ -326,6 +326,7 @@ constexpr Builtin kFilters[] = {
     {"wordcount", wordcount},
     {"xmlattr", xmlattr},
 };
+static_assert(in_order(kFilters));
 
 }  // namespace
 

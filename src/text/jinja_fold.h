@@ -1,15 +1,16 @@
 // What Jinja evaluates while it compiles.
 //
-// Owns: mark_folded(): finds the slices inside constant expressions. Jinja computes those before it runs and
-// then takes a slice of something that has none as undefined, where at run time it would be an error. Must
-// not know: values beyond constants.
+// Owns: mark_folded(): finds the constant expressions. Jinja computes those before it runs, and it does so by
+// rules of its own: a slice that would be an error at run time is undefined there, and what a short circuit
+// leaves out is never looked at, even if it names a filter that does not exist.
+// Must not know: scopes, statements.
 #pragma once
 
 #include "text/jinja_ast.h"
 
 namespace brass::jinja {
 
-// `printed`: the expression stands in {{ }}.
+// Sets `folded` in the expression; its filters and tests are bound. `printed`: it stands in {{ }}.
 void mark_folded(Expr& root, bool printed);
 
 }  // namespace brass::jinja

@@ -159,6 +159,7 @@ constexpr Builtin kGlobals[] = {
     {"range", range},
     {"strftime_now", strftime_now},
 };
+static_assert(in_order(kGlobals));
 
 }  // namespace
 

@@ -28,8 +28,10 @@ Result<Text> Interpreter::run() {
 
 Result<Interpreter::Flow> Interpreter::exec(const Body& body) {
   for (const auto& stmt : body) {
-    const Flow flow = TRY(located(stmt->at, exec(*stmt)));
-    if (flow != Flow::normal) return flow;
+    Result<Flow> flow = exec(*stmt);
+    if (!flow) [[unlikely]]
+      return located(stmt->at, std::move(flow));
+    if (*flow != Flow::normal) return flow;
   }
   return Flow::normal;
 }
@@ -133,7 +135,7 @@ Result<Interpreter::Flow> Interpreter::set_block(const SetBlockStmt& stmt) {
 
 Result<Interpreter::Flow> Interpreter::if_block(const IfStmt& stmt) {
   for (size_t i = 0; i < stmt.tests.size(); i++) {
-    if (truthy(TRY(eval(*stmt.tests[i])))) return exec(stmt.bodies[i]);
+    if (TRY(holds(*stmt.tests[i]))) return exec(stmt.bodies[i]);
   }
   return exec(stmt.otherwise);
 }
@@ -214,7 +216,7 @@ Result<Value> Interpreter::filtered(const ForStmt& stmt, const Value& items) {
     while (TRY(source->next(*this, out))) {
       const Ref<Activation> caller = std::exchange(now_, own);
       TRY(assign(*stmt.test_target, out, false));
-      const bool passes = truthy(TRY(eval(*stmt.test)));
+      const bool passes = TRY(holds(*stmt.test));
       now_ = caller;
       if (passes) return true;
     }
@@ -260,6 +262,13 @@ Value& Interpreter::slot(Slot at) {
   return (*activation)[at.index];
 }
 
+const Value& Interpreter::resolved(const Value& name) {
+  // What blocks see changes as the top level assigns; else a name means one thing for the whole render.
+  const auto [known, fresh] = resolved_.try_emplace(name.raw());
+  if (fresh || tree_.has_blocks) known->second = resolve(name);
+  return known->second;
+}
+
 Value Interpreter::resolve(const Value& name) const {
   const std::string_view key = name.bytes();
   if (const Value* found = exported_.mapping().find(key)) return *found;
@@ -275,7 +284,7 @@ void Interpreter::enter(const Scope& scope) {
     Value& target = (*now_)[load.index];
     switch (load.kind) {
       case Load::resolve:
-        target = resolve(load.name);
+        target = resolved(load.name);
         break;
       case Load::alias:
         target = slot(load.from);

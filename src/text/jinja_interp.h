@@ -6,6 +6,8 @@
 // error ends the render and carries the place of the innermost expression that failed.
 #pragma once
 
+#include <unordered_map>
+
 #include "text/jinja_ast.h"
 #include "text/jinja_runtime.h"
 
@@ -33,6 +35,9 @@ class Interpreter final : public Runtime {
  public:
   Interpreter(Heap& heap, const RenderOptions& options, const Tree& tree, const Value& context);
   Result<Text> run();
+
+  // An expression without variables.
+  Result<Value> evaluate(const Expr& expr) { return eval(expr); }
 
   // For the objects that call back.
   Result<Value> call_macro(const MacroStmt& macro, const Ref<Activation>& closure, Args args);
@@ -66,6 +71,7 @@ class Interpreter final : public Runtime {
   void leave(const Scope& scope);
   Value& slot(Slot at);
   Value resolve(const Value& name) const;
+  const Value& resolved(const Value& name);  // the same, remembered
   Result<> assign(const Expr& target, Value value, bool exported);
   Result<> unpack(const Expr& target, const Value& value, bool exported);
   Result<> check_namespaces(const Expr& target);
@@ -75,11 +81,16 @@ class Interpreter final : public Runtime {
   // Expressions.
   Result<Value> eval(const Expr& expr);
   Result<Value> eval_here(const Expr& expr);
+  // Truth of an expression.
+  Result<bool> holds(const Expr& expr);
+  // The value of an expression: in `own`, or where it is a constant or a variable that place itself, which
+  // stays as it is for as long as one expression is evaluated.
+  Result<const Value*> look(const Expr& expr, Value& own);
   Result<std::vector<Value>> eval_all(const std::vector<ExprPtr>& exprs);
   Result<Value> dict(const Expr& expr);
   Result<Value> item(const Expr& expr);
   Result<Value> conditional(const Expr& expr);
-  Result<Value> comparison(const Expr& expr);
+  Result<bool> comparison(const Expr& expr);
   Result<Value> call_expr(const Expr& expr, const Value* caller);
   Result<Value> filter_or_test(const Expr& expr);
   Result<> arguments(const Expr& expr, Args& args);
@@ -94,7 +105,8 @@ class Interpreter final : public Runtime {
 
   const Tree& tree_;
   Value context_;
-  Value exported_;  // dict: what the top level assigned, for blocks
+  std::unordered_map<const Object*, Value> resolved_;  // by the name's object in the tree
+  Value exported_;                                     // dict: what the top level assigned, for blocks
   Ref<Activation> now_;
   Text* out_ = nullptr;
   const Value* filter_input_ = nullptr;  // what a filter block's innermost filter gets

@@ -24,7 +24,7 @@ Result<Bound> prepare(Runtime& rt, const Args& args, std::string_view name, Name
   if (args.positional.size() > all.size()) {
     return fail("{} takes at most {} arguments, got {}", name, names.size(), args.positional.size() - 1);
   }
-  std::vector<const Value*> values(names.size(), nullptr);
+  Bound values;
   for (size_t i = 1; i < args.positional.size(); i++) values[i - 1] = &args.positional[i];
   for (const auto& [key, value] : args.named) {
     const auto it = std::find(names.begin(), names.end(), key.bytes());
@@ -34,7 +34,7 @@ Result<Bound> prepare(Runtime& rt, const Args& args, std::string_view name, Name
   for (size_t i = 0; i < required; i++) {
     if (values[i] == nullptr) return fail("{} lacks the argument '{}'", name, names.begin()[i]);
   }
-  return Bound(std::move(values));
+  return values;
 }
 
 Result<std::string_view> string_argument(const Value& value, std::string_view what) {
@@ -302,6 +302,74 @@ Result<Value> isidentifier(Runtime& rt, Args& args) {
   return Value::boolean(all);
 }
 
+// str.translate: characters by number, through a dict, to text, a number or None.
+Result<Value> translate(Runtime& rt, Args& args) {
+  const Bound bound = TRY(prepare(rt, args, "translate", {"table"}, 1));
+  const Text& text = self(args).text();
+  TRY(rt.step(self(args).length()));
+  Text out;
+  for (size_t at = 0, length = 0; at < text.size(); at += length) {
+    const char32_t c = decode_at(text.view(), at, length);
+    const Value key = Value::integer(static_cast<Int>(c));
+    Value to;
+    if (bound[0]->is(Kind::dict)) {
+      const Value* found = bound[0]->mapping().find(key);
+      to = found == nullptr ? Value() : *found;
+    } else {
+      to = TRY(get_item(rt, *bound[0], key));
+    }
+    if (to.is_undefined()) {
+      out.append(text, at, at + length);
+    } else if (to.is_string()) {
+      out.append(to.str().text());
+    } else if (to.is_integral()) {
+      const Int code = to.as_int();
+      if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return fail("no such character");
+      std::string bytes;
+      append_utf8(bytes, static_cast<char32_t>(code));
+      out.append(bytes, false);
+    } else if (!to.is_none()) {
+      return fail("a table for translate must hold strings, numbers or None, not {}", type_name(to));
+    }
+    TRY(rt.room(out.size()));
+  }
+  return like(rt, self(args), std::move(out));
+}
+
+// str.maketrans: the table for translate.
+Result<Value> maketrans(Runtime& rt, Args& args) {
+  const Bound bound = TRY(prepare(rt, args, "maketrans", {"x", "y", "z"}, 1));
+  const auto codes = [](std::string_view bytes) {
+    std::vector<Int> out;
+    each_character(bytes, [&](char32_t c, size_t, size_t) { out.push_back(static_cast<Int>(c)); });
+    return out;
+  };
+  Value table = rt.heap().dict();
+  if (!bound.has(1)) {
+    if (!bound[0]->is(Kind::dict)) return fail("maketrans needs a dict, or two strings");
+    for (const auto& [key, value] : bound[0]->mapping().entries()) {
+      if (key.is_integral()) {
+        table.mapping().set(key, value);
+        continue;
+      }
+      if (!key.is_string() || key.str().length() != 1)
+        return fail("a key for maketrans must be one character");
+      table.mapping().set(Value::integer(codes(key.bytes())[0]), value);
+    }
+    return table;
+  }
+  const std::vector<Int> from = codes(TRY(string_argument(*bound[0], "the first argument of maketrans"))),
+                         to = codes(TRY(string_argument(*bound[1], "the second argument of maketrans")));
+  if (from.size() != to.size()) return fail("the first two arguments of maketrans must be of one length");
+  for (size_t i = 0; i < from.size(); i++)
+    table.mapping().set(Value::integer(from[i]), Value::integer(to[i]));
+  if (bound.has(2)) {
+    for (const Int c : codes(TRY(string_argument(*bound[2], "the third argument of maketrans"))))
+      table.mapping().set(Value::integer(c), Value::none());
+  }
+  return table;
+}
+
 Result<Value> format_method(Runtime& rt, Args& args) { return format_fields(rt, args); }
 
 Result<Value> format_map(Runtime& rt, Args& args) {
@@ -342,6 +410,7 @@ constexpr Builtin kStringMethods[] = {
     {"ljust", padded<Side::right>},
     {"lower", mapped<lower>},
     {"lstrip", stripped<Side::left>},
+    {"maketrans", maketrans},
     {"partition", partition<false>},
     {"removeprefix", remove_affix<false>},
     {"removesuffix", remove_affix<true>},
@@ -358,9 +427,11 @@ constexpr Builtin kStringMethods[] = {
     {"strip", stripped<Side::both>},
     {"swapcase", mapped<swapcase>},
     {"title", mapped<title>},
+    {"translate", translate},
     {"upper", mapped<upper>},
     {"zfill", zfill},
 };
+static_assert(in_order(kStringMethods));
 
 }  // namespace
 

@@ -1,5 +1,8 @@
 #include "text/jinja_runtime.h"
 
+#include <algorithm>
+
+#include "base/check.h"
 #include "text/jinja_ops.h"
 #include "text/jinja_repr.h"
 
@@ -43,9 +46,10 @@ Result<Value> Runtime::call(const Value& callee, Args args) {
 
 Result<Bound> bind(const Args& args, std::string_view name,
                    std::initializer_list<std::string_view> parameters, size_t required) {
-  std::vector<const Value*> values(parameters.size(), nullptr);
-  if (args.positional.size() > values.size()) {
-    return fail("{} takes at most {} arguments, got {}", name, values.size(), args.positional.size());
+  ENSURE(parameters.size() <= Bound::kMost, "{} has {} parameters", name, parameters.size());
+  Bound values;
+  if (args.positional.size() > parameters.size()) {
+    return fail("{} takes at most {} arguments, got {}", name, parameters.size(), args.positional.size());
   }
   for (size_t i = 0; i < args.positional.size(); i++) values[i] = &args.positional[i];
   for (const auto& [key, value] : args.named) {
@@ -58,15 +62,16 @@ Result<Bound> bind(const Args& args, std::string_view name,
   for (size_t i = 0; i < required; i++) {
     if (values[i] == nullptr) return fail("{} lacks the argument '{}'", name, parameters.begin()[i]);
   }
-  return Bound(std::move(values));
+  return values;
 }
 
 const Builtin* find_in(std::initializer_list<std::pair<const Builtin*, size_t>> tables,
                        std::string_view name) {
   for (const auto& [table, size] : tables) {
-    for (size_t i = 0; i < size; i++) {
-      if (table[i].name == name) return &table[i];
-    }
+    const Builtin* const end = table + size;
+    const Builtin* const at =
+        std::lower_bound(table, end, name, [](const Builtin& b, std::string_view n) { return b.name < n; });
+    if (at != end && at->name == name) return at;
   }
   return nullptr;
 }

@@ -6,6 +6,7 @@
 // heap before it makes much out of little; anything that recurses over values holds a Depth.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <initializer_list>
 
@@ -31,18 +32,27 @@ const Builtin* find_filter(std::string_view name);
 const Builtin* find_test(std::string_view name);
 const Builtin* find_global(std::string_view name);
 const Builtin* find_method(const Value& object, std::string_view name);  // of str, list, tuple, dict
+// Tables of builtins are in the order of their names: static_assert it beside each.
+template <size_t N>
+constexpr bool in_order(const Builtin (&table)[N]) {
+  for (size_t i = 1; i < N; i++) {
+    if (table[i].name <= table[i - 1].name) return false;
+  }
+  return true;
+}
 const Builtin* find_in(std::initializer_list<std::pair<const Builtin*, size_t>> tables,
                        std::string_view name);
 
 // Arguments in the order of parameters; what was not given is nullptr.
 class Bound {
  public:
-  explicit Bound(std::vector<const Value*> values) : values_(std::move(values)) {}
+  static constexpr size_t kMost = 8;  // parameters of any builtin
+  const Value*& operator[](size_t i) { return values_[i]; }
   const Value* operator[](size_t i) const { return values_[i]; }
   bool has(size_t i) const { return values_[i] != nullptr; }
 
  private:
-  std::vector<const Value*> values_;
+  std::array<const Value*, kMost> values_ = {};
 };
 // Binds as Python does; `name` is for messages. The result points into `args`.
 Result<Bound> bind(const Args& args, std::string_view name,

@@ -214,27 +214,31 @@ class Binder {
   // A whole expression.
   Result<> expr(const ExprPtr& root, Symbols& symbols, bool printed = false) {
     if (!root) return {};
-    TRY_VOID(expr(*root, symbols));
-    mark_folded(*root, printed);
-    return {};
+    bool fold = false;  // whether it matters
+    bind(*root, symbols, fold);
+    if (fold) mark_folded(*root, printed);
+    return check_builtins(*root, conditional_);
   }
-  Result<> expr(Expr& e, Symbols& symbols) {
+  static void bind(Expr& e, Symbols& symbols, bool& fold) {
     if (e.kind == ExprKind::name || e.kind == ExprKind::ns_target) e.slot = symbols.slot(e.name);
     if (e.kind == ExprKind::filter || e.kind == ExprKind::test) {
-      const bool filter = e.kind == ExprKind::filter;
-      e.builtin = filter ? find_filter(e.name) : find_test(e.name);
-      if (e.builtin == nullptr && !conditional_) {
-        return fail_at(e.at, "no {} named '{}'", filter ? "filter" : "test", e.name);
-      }
+      e.builtin = e.kind == ExprKind::filter ? find_filter(e.name) : find_test(e.name);
+      fold |= e.builtin == nullptr;
     }
-    // An unknown filter in a branch is an error only when it is reached.
-    const bool outer = conditional_;
-    conditional_ |= e.kind == ExprKind::conditional;
+    fold |= e.kind == ExprKind::slice;
+    each_part(e, [&](const Expr& part) { bind(const_cast<Expr&>(part), symbols, fold); });
+  }
+  // An unknown filter in a branch is an error only when it is reached.
+  static Result<> check_builtins(const Expr& e, bool conditional) {
+    if (e.folded) return {};
+    const bool calls = e.kind == ExprKind::filter || e.kind == ExprKind::test;
+    if (calls && e.builtin == nullptr && !conditional) {
+      return fail_at(e.at, "no {} named '{}'", e.kind == ExprKind::filter ? "filter" : "test", e.name);
+    }
     Result<> result;
     each_part(e, [&](const Expr& part) {
-      if (result) result = expr(const_cast<Expr&>(part), symbols);
+      if (result) result = check_builtins(part, conditional || e.kind == ExprKind::conditional);
     });
-    conditional_ = outer;
     return result;
   }
   Result<> exprs(const std::vector<ExprPtr>& all, Symbols& symbols, bool printed = false) {

@@ -76,6 +76,7 @@ Result<Value> cased(Runtime& rt, Args& args) {
 template <const Builtin* (*Find)(std::string_view)>
 Result<Value> exists(Runtime&, Args& args) {
   const Bound bound = TRY(one(args));
+  if (!hashable(*bound[0])) return fail("a {} cannot be a name", type_name(*bound[0]));
   return Value::boolean(bound[0]->is_string() && Find(bound[0]->bytes()) != nullptr);
 }
 
@@ -120,6 +121,7 @@ constexpr Builtin kTests[] = {
     {"undefined", simple<undefined>},
     {"upper", cased<is_upper, is_lower>},
 };
+static_assert(in_order(kTests));
 
 }  // namespace
 

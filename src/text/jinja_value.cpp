@@ -17,11 +17,6 @@ Value Value::list(Ref<List> l) { return Value(Kind::list, std::move(l)); }
 Value Value::tuple(Ref<List> l) { return Value(Kind::tuple, std::move(l)); }
 Value Value::dict(Ref<Dict> d) { return Value(Kind::dict, std::move(d)); }
 
-const Str& Value::str() const { return static_cast<const Str&>(*object_); }
-const std::string& Value::bytes() const { return str().bytes(); }
-List& Value::items() const { return static_cast<List&>(*object_); }
-Dict& Value::mapping() const { return static_cast<Dict&>(*object_); }
-
 std::string_view Value::undefined_name() const {
   const auto* name = dynamic_cast<const Str*>(object_.get());
   return name == nullptr ? std::string_view() : std::string_view(name->bytes());
@@ -141,6 +136,11 @@ size_t Dict::locate(Matches&& matches, size_t hash) const {
 }
 
 size_t Dict::locate(const Value& key) const {
+  if (key.is_string()) {
+    const std::string& bytes = key.bytes();
+    return locate([&](const Value& other) { return other.is_string() && other.bytes() == bytes; },
+                  index_.empty() ? 0 : hash_bytes(bytes));
+  }
   return locate([&](const Value& other) { return same_key(other, key); }, index_.empty() ? 0 : hash_key(key));
 }
 

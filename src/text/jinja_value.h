@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -84,6 +85,7 @@ Ref<T> make(Args&&... args) {
 
 enum class Kind : uint8_t { undefined, none, boolean, integer, real, string, list, tuple, dict, object };
 
+class Opaque;
 class Str;
 class List;
 class Dict;
@@ -100,6 +102,7 @@ class Value {
   static Value list(Ref<List> l);
   static Value tuple(Ref<List> l);
   static Value dict(Ref<Dict> d);
+  // `o` is an Opaque (jinja_runtime.h).
   static Value object(Ref<Object> o) { return Value(Kind::object, std::move(o)); }
 
   Kind kind() const { return kind_; }
@@ -125,7 +128,14 @@ class Value {
   Object* raw() const { return object_.get(); }
   template <class T>
   T* as() const {  // the object of that class, or null
-    return kind_ == Kind::object ? dynamic_cast<T*>(object_.get()) : nullptr;
+    if (kind_ != Kind::object) return nullptr;
+    if constexpr (std::is_same_v<T, Opaque>) {
+      return static_cast<T*>(object_.get());  // every object is one
+    } else if constexpr (std::is_final_v<T>) {
+      return typeid(*object_) == typeid(T) ? static_cast<T*>(object_.get()) : nullptr;
+    } else {
+      return dynamic_cast<T*>(object_.get());
+    }
   }
   // What an undefined value was called, or "".
   std::string_view undefined_name() const;
@@ -260,6 +270,11 @@ class Dict final : public Container {
   std::vector<Entry> entries_;
   std::unordered_multimap<size_t, uint32_t> index_;  // hash → entry, for large dicts only
 };
+
+inline const Str& Value::str() const { return static_cast<const Str&>(*object_); }
+inline const std::string& Value::bytes() const { return str().bytes(); }
+inline List& Value::items() const { return static_cast<List&>(*object_); }
+inline Dict& Value::mapping() const { return static_cast<Dict&>(*object_); }
 
 // Whether a value may be a dict key, and equality and hash as Python's for those that may.
 bool hashable(const Value& value);
