@@ -36,11 +36,9 @@ Result<Phase> parse_phase(const std::string& text) {
 }
 
 Json cost_json(const Cost& cost) {
-  return {{"weight_bytes", cost.weight_bytes},
-          {"kv_read_bytes", cost.kv_read},
-          {"kv_written_bytes", cost.kv_written},
-          {"activation_bytes", cost.activation_bytes},
-          {"flops", cost.flops}};
+  return {{"weight_bytes", cost.weight_bytes},         {"kv_read_bytes", cost.kv_read},
+          {"kv_written_bytes", cost.kv_written},       {"state_bytes", cost.state_bytes},
+          {"activation_bytes", cost.activation_bytes}, {"flops", cost.flops}};
 }
 
 Json value_json(const Plan& plan, ValueId v) {

@@ -90,20 +90,22 @@ std::string explain(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
                                  r, plan.source->architecture, plan.caps.name, rows.size(), barriers,
                                  bytes_text(plan.arena_bytes));
   text +=
-      "  #    b step                       weights      KV           flops      kernel | rule | in -> out"
+      "  #    b step                       weights      KV, state    flops      kernel | rule | in -> out"
       " (value[rows,width]@arena offset, * one copy a thread)\n";
   for (size_t i = 0; i < rows.size(); i++) {
     const StepRow& row = rows[i];
     text += fmt::format("  {:<4} {} {:<26} {:<12} {:<12} {:<10} {} | {} | {}\n", i, row.barrier ? "|" : " ",
                         row.step, bytes_text(row.cost.weight_bytes),
-                        bytes_text(row.cost.kv_read + row.cost.kv_written), flops_text(row.cost.flops),
-                        row.kernel, row.rule, row.operands);
+                        bytes_text(row.cost.kv_read + row.cost.kv_written + row.cost.state_bytes),
+                        flops_text(row.cost.flops), row.kernel, row.rule, row.operands);
   }
   const Cost total = plan_cost(plan, {.t = t, .r = r, .s = depth});
-  text +=
-      fmt::format("totals at S = {}: weights {} + KV read {} + KV written {} + activations {} · {} flops\n",
-                  depth, bytes_text(total.weight_bytes), bytes_text(total.kv_read),
-                  bytes_text(total.kv_written), bytes_text(total.activation_bytes), flops_text(total.flops));
+  const std::string state =
+      total.state_bytes == 0 ? "" : fmt::format(" + state {}", bytes_text(total.state_bytes));
+  text += fmt::format(
+      "totals at S = {}: weights {} + KV read {} + KV written {}{} + activations {} · {} flops\n", depth,
+      bytes_text(total.weight_bytes), bytes_text(total.kv_read), bytes_text(total.kv_written), state,
+      bytes_text(total.activation_bytes), flops_text(total.flops));
   return text;
 }
 

@@ -29,21 +29,26 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model, std
   TRY_VOID(file.check());
 
   const uint32_t pages = (o.context + kPageTokens - 1) / kPageTokens;
-  std::vector<PoolSpec> specs;
   for (const MemoryGroup& group : graph.groups) {
     uint32_t each = pages;
+    if (group.kind == GroupKind::kState) {
+      engine->state_group_ = static_cast<int32_t>(engine->specs_.size());
+      each = StateHistory::most_pages(o.checkpoints);
+    }
     // A window needs its own span, what one step adds, and the page that both ends cut.
     if (group.kind == GroupKind::kWindow)
       each = std::min<uint32_t>(pages, (static_cast<uint32_t>(group.window) + o.chunk) / kPageTokens + 2);
-    specs.push_back({each * o.sequences, o.k_type, o.v_type});
+    engine->specs_.push_back({each * o.sequences, o.k_type, o.v_type});
     engine->pools_.emplace_back(each * o.sequences);
   }
-  TRY_VOID(engine->device_->allocate(graph, specs));
+  TRY_VOID(engine->device_->allocate(graph, engine->specs_));
 
   engine->sequences_.resize(o.sequences);
   for (auto* list : {&engine->ids_, &engine->positions_, &engine->owners_, &engine->rows_})
     list->reserve(o.chunk);
   engine->tables_.reserve(o.sequences * graph.groups.size());
+  engine->states_.reserve(o.sequences);
+  engine->snapshots_.reserve(o.chunk);
   engine->made_.reserve(o.sequences);
   engine->in_batch_.reserve(o.sequences);
   return engine;
@@ -51,10 +56,9 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model, std
 
 uint64_t Engine::kv_bytes() const {
   uint64_t total = 0;
-  const Graph& graph = *model_->graph;
-  const uint32_t pages = (options_.context + kPageTokens - 1) / kPageTokens;
-  for (const MemoryGroup& group : graph.groups)
-    total += device_->page_bytes(group, options_.k_type, options_.v_type) * pages * options_.sequences;
+  for (size_t g = 0; g < specs_.size(); g++)
+    total +=
+        device_->page_bytes(model_->graph->groups[g], specs_[g].k_type, specs_[g].v_type) * specs_[g].pages;
   return total;
 }
 
@@ -75,6 +79,7 @@ Result<SequenceId> Engine::create_sequence() {
     s.tokens.reserve(options_.context);
     s.tables.resize(pools_.size());
     for (auto& table : s.tables) table.reserve(options_.context / kPageTokens + 1);
+    if (state_group_ >= 0) s.states = StateHistory(options_.checkpoints, options_.checkpoint_interval);
     return static_cast<SequenceId>(i);
   }
   return fail("all {} sequences are in use", sequences_.size());
@@ -98,6 +103,7 @@ Result<SequenceId> Engine::fork(SequenceId id) {
     for (const PageId page : to.tables[g])
       if (page >= 0) pools_[g].share(page);
   }
+  if (state_group_ >= 0) to.states = from.states.fork(state_pool());
   return copy;
 }
 
@@ -110,6 +116,7 @@ void Engine::cut(Sequence& s, uint32_t length) {
       s.tables[g].pop_back();
     }
   }
+  if (state_group_ >= 0) s.states.cut(state_pool(), length);
   s.tokens.resize(std::min<size_t>(s.tokens.size(), length));
   s.processed = std::min(s.processed, length);
   if (length == 0) s.window_floor = 0;
@@ -118,6 +125,7 @@ void Engine::cut(Sequence& s, uint32_t length) {
 // The longest prefix of at most `length` tokens from which the sequence can go on.
 uint32_t Engine::restorable(const Sequence& s, uint32_t length) const {
   length = std::min(length, s.processed);
+  if (state_group_ >= 0) length = s.states.restorable(length);
   for (const MemoryGroup& group : model_->graph->groups) {
     if (group.kind != GroupKind::kWindow || s.window_floor == 0) continue;
     // The next token, at `length`, looks back to length − window + 1.
@@ -145,11 +153,13 @@ Result<SyncInfo> Engine::sync(SequenceId id, std::span<const int32_t> prefix) {
   const uint32_t reused = restorable(s, wanted);
   SyncInfo info{.reused = reused, .first_difference = same, .cause = ""};
   if (reused < wanted)
-    info.cause = "window passed";
+    info.cause = state_group_ >= 0 ? "no state kept" : "window passed";
   else if (same < s.processed && same < prefix.size())
     info.cause = "text differs";
   cut(s, reused);
   s.tokens.assign(prefix.begin(), prefix.end());
+  // The same prompt again, or one with another reply behind it, goes on before the last token, whose logits it needs.
+  if (state_group_ >= 0) s.states.mark(static_cast<uint32_t>(prefix.size() - 1));
   info.to_process = static_cast<uint32_t>(prefix.size()) - reused;
   return info;
 }
@@ -192,6 +202,8 @@ Result<std::shared_ptr<const Plan>> Engine::plan_for(uint32_t t, uint32_t r) {
 void Engine::clear_batch() {
   for (auto* list : {&ids_, &positions_, &owners_, &rows_}) list->clear();
   tables_.clear();
+  states_.clear();
+  snapshots_.clear();
   made_.clear();
   in_batch_.clear();
 }
@@ -216,9 +228,10 @@ void Engine::take_rows(SequenceId id, uint32_t count) {
   const auto owner = static_cast<int32_t>(in_batch_.size());
   in_batch_.push_back(id);
   for (uint32_t g = 0; g < pools_.size(); g++) {
-    hold_pages(s, g, s.processed, s.processed + count);
+    if (static_cast<int32_t>(g) != state_group_) hold_pages(s, g, s.processed, s.processed + count);
     tables_.emplace_back(s.tables[g]);
   }
+  if (state_group_ >= 0) states_.push_back(s.states.begin_step(state_pool(), s.processed, count));
   const bool ends = s.processed + count == s.tokens.size();
   const uint32_t wanted = s.want == LogitRows::kAll ? count : ends ? 1 : 0;
   if (wanted > 0)
@@ -228,6 +241,7 @@ void Engine::take_rows(SequenceId id, uint32_t count) {
     ids_.push_back(s.tokens[s.processed + i]);
     positions_.push_back(static_cast<int32_t>(s.processed + i));
     owners_.push_back(owner);
+    if (state_group_ >= 0) snapshots_.push_back(s.states.checkpoint_behind(state_pool(), s.processed + i));
   }
 }
 
@@ -268,8 +282,13 @@ Result<std::span<const StepRows>> Engine::step() {
 
   const Prepared plan =
       TRY(prepared(static_cast<uint32_t>(ids_.size()), static_cast<uint32_t>(rows_.size())));
-  const Batch batch{
-      .ids = ids_, .positions = positions_, .sequences = owners_, .rows = rows_, .page_tables = tables_};
+  const Batch batch{.ids = ids_,
+                    .positions = positions_,
+                    .sequences = owners_,
+                    .rows = rows_,
+                    .page_tables = tables_,
+                    .states = states_,
+                    .snapshots = snapshots_};
   TRY_VOID(device_->run(plan.handle, batch));
   last_plan_ = plan.handle;
   for (size_t i = 0, row = 0; i < in_batch_.size(); i++) {
@@ -279,6 +298,7 @@ Result<std::span<const StepRows>> Engine::step() {
       row++;
     }
     release_passed(s);
+    if (state_group_ >= 0) s.states.end_step(state_pool());
   }
   return std::span<const StepRows>(made_);
 }

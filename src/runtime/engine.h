@@ -20,6 +20,7 @@
 #include "model/model.h"
 #include "plan/plan.h"
 #include "runtime/page_pool.h"
+#include "runtime/state_history.h"
 
 namespace brass {
 
@@ -30,6 +31,8 @@ struct EngineOptions {
   uint32_t sequences = 1;  // that can be alive together, each with a full context
   uint32_t chunk = 512;    // most rows of one step
   KvType k_type = KvType::kF16, v_type = KvType::kF16;
+  // Of models with recurrent layers: states of earlier positions that a sequence keeps, and tokens between two of them.
+  uint32_t checkpoints = 8, checkpoint_interval = 512;
 };
 inline constexpr uint32_t kDefaultContext = 32768;
 
@@ -38,7 +41,8 @@ struct SyncInfo {
   uint32_t reused;            // tokens whose memory is kept
   uint32_t first_difference;  // first position where the cached text differs from the wanted one
   uint32_t to_process;        // tokens that coming steps will process
-  std::string_view cause;     // why no more could be reused: "", "text differs", "window passed"
+  std::string_view
+      cause;  // why no more could be reused: "", "text differs", "window passed", "no state kept"
 };
 
 enum class LogitRows : uint8_t { kLast, kAll };
@@ -94,6 +98,7 @@ class Engine {
     uint32_t processed = 0;
     uint32_t window_floor = 0;                // positions below it are gone from the window groups
     std::vector<std::vector<PageId>> tables;  // [group]
+    StateHistory states{0, 1};                // where the model has recurrent layers
   };
   struct Prepared {
     std::shared_ptr<const Plan> plan;
@@ -110,11 +115,14 @@ class Engine {
   void cut(Sequence& s, uint32_t length);
   uint32_t restorable(const Sequence& s, uint32_t length) const;
   void clear_batch();
+  PagePool& state_pool() { return pools_[static_cast<size_t>(state_group_)]; }
 
   std::unique_ptr<Model> model_;
   std::unique_ptr<Device> device_;
   EngineOptions options_;
   std::vector<PagePool> pools_;  // [group]
+  std::vector<PoolSpec> specs_;  // [group]
+  int32_t state_group_ = -1;     // −1: the model has no recurrent layers
   std::vector<Sequence> sequences_;
   std::map<PlanKey, Prepared> plans_;
   uint32_t turn_ = 0;  // where the next step starts to look for prompts
@@ -122,6 +130,8 @@ class Engine {
   // The batch of the step under construction; reserved once.
   std::vector<int32_t> ids_, positions_, owners_, rows_;
   std::vector<PageTable> tables_;
+  std::vector<StatePages> states_;
+  std::vector<PageId> snapshots_;
   std::vector<StepRows> made_;
   std::vector<SequenceId> in_batch_;
   PlanHandle last_plan_ = -1;

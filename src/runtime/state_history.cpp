@@ -1,0 +1,88 @@
+#include "runtime/state_history.h"
+
+#include <algorithm>
+
+namespace brass {
+
+StateHistory::StateHistory(uint32_t checkpoints, uint32_t interval)
+    : most_(checkpoints), interval_(interval) {
+  kept_.reserve(most_ + 1);
+}
+
+uint32_t StateHistory::restorable(uint32_t length) const {
+  if (length_ <= length) return length_;
+  uint32_t best = 0;
+  for (const Checkpoint& c : kept_)
+    if (c.length <= length) best = c.length;
+  return best;
+}
+
+void StateHistory::cut(PagePool& pool, uint32_t length) {
+  if (length == length_) return;
+  if (running_ >= 0) pool.release(running_);
+  running_ = -1;
+  while (!kept_.empty() && kept_.back().length > length) {
+    pool.release(kept_.back().page);
+    kept_.pop_back();
+  }
+  length_ = length;
+  if (length == 0) return;
+  ENSURE(!kept_.empty() && kept_.back().length == length, "no state of {} tokens", length);
+  running_ = kept_.back().page;
+  pool.share(running_);
+}
+
+StateHistory StateHistory::fork(PagePool& pool) const {
+  StateHistory copy(most_, interval_);
+  copy.length_ = length_;
+  copy.running_ = running_;
+  copy.kept_ = kept_;
+  copy.kept_.reserve(most_ + 1);
+  if (running_ >= 0) pool.share(running_);
+  for (const Checkpoint& c : kept_) pool.share(c.page);
+  return copy;
+}
+
+StatePages StateHistory::begin_step(PagePool& pool, uint32_t begin, uint32_t count) {
+  ENSURE(begin == length_ && read_ < 0, "a step at {}, the state is behind {} tokens", begin, length_);
+  StatePages pages{running_, running_};
+  if (running_ < 0 || pool.is_shared(running_)) {
+    read_ = running_;
+    running_ = pages.out = pool.take();
+  }
+  length_ += count;
+  return pages;
+}
+
+PageId StateHistory::checkpoint_behind(PagePool& pool, uint32_t token) {
+  const uint32_t length = token + 1;
+  if (most_ == 0 || (length != marked_ && length % interval_ != 0)) return -1;
+  if (kept_.size() == most_) make_room(pool);
+  kept_.push_back({length, pool.take(), length == marked_});
+  return kept_.back().page;
+}
+
+void StateHistory::end_step(PagePool& pool) {
+  if (read_ >= 0) pool.release(read_);
+  read_ = -1;
+}
+
+// Lets the checkpoint go whose absence costs least: those that stand close together, the more so the further back, so
+// that what stays is dense near the end of the text.
+void StateHistory::make_room(PagePool& pool) {
+  size_t worst = 0;
+  double least = 0;
+  for (size_t i = 0; i < kept_.size(); i++) {
+    const uint32_t before = i == 0 ? 0 : kept_[i - 1].length;
+    const double gap = kept_[i].length - before,
+                 back = length_ - std::min(kept_[i].length, length_) + interval_;
+    if (i == 0 || gap / back < least) {
+      least = gap / back;
+      worst = i;
+    }
+  }
+  pool.release(kept_[worst].page);
+  kept_.erase(kept_.begin() + static_cast<ptrdiff_t>(worst));
+}
+
+}  // namespace brass
