@@ -67,19 +67,22 @@ void StateHistory::end_step(PagePool& pool) {
   read_ = -1;
 }
 
-// Lets the checkpoint go whose absence costs least: those that stand close together, the more so the further back, so
-// that what stays is dense near the end of the text.
+// Lets the checkpoint go whose absence costs least: one of those that stand close together, the more so the further
+// back, so that what stays is dense near the end of the text. Marked ones go when they are more than half of all.
 void StateHistory::make_room(PagePool& pool) {
-  size_t worst = 0;
+  const auto marked = static_cast<size_t>(std::ranges::count_if(kept_, &Checkpoint::marked));
+  const bool takes_marked = 2 * marked > most_ || marked == kept_.size();
+  size_t worst = kept_.size();
   double least = 0;
+  uint32_t before = 0;
   for (size_t i = 0; i < kept_.size(); i++) {
-    const uint32_t before = i == 0 ? 0 : kept_[i - 1].length;
+    if (kept_[i].marked != takes_marked) continue;
     const double gap = kept_[i].length - before,
                  back = length_ - std::min(kept_[i].length, length_) + interval_;
-    if (i == 0 || gap / back < least) {
-      least = gap / back;
-      worst = i;
-    }
+    before = kept_[i].length;
+    if (worst < kept_.size() && gap / back >= least) continue;
+    least = gap / back;
+    worst = i;
   }
   pool.release(kept_[worst].page);
   kept_.erase(kept_.begin() + static_cast<ptrdiff_t>(worst));

@@ -26,7 +26,7 @@ class StateHistory {
   void cut(PagePool& pool, uint32_t length);
   StateHistory fork(PagePool& pool) const;
 
-  // A checkpoint is wanted after the first `length` tokens, when they come by; it is let go last.
+  // A checkpoint is wanted after the first `length` tokens, when they come by; it goes after the others.
   void mark(uint32_t length) { marked_ = length; }
 
   // The step that processes [begin, begin + count): the pages that it reads and writes; and, token by token, the page
