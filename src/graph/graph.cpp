@@ -58,6 +58,12 @@ class Checker {
       case OpKind::kLinear:
       case OpKind::kLmHead:
         return std::holds_alternative<LinearAttrs>(op_.attrs);
+      case OpKind::kHeadLinear:
+        return std::holds_alternative<HeadLinearAttrs>(op_.attrs);
+      case OpKind::kConcat:
+        return std::holds_alternative<ConcatAttrs>(op_.attrs);
+      case OpKind::kSlice:
+        return std::holds_alternative<SliceAttrs>(op_.attrs);
       case OpKind::kMoeRoute:
         return std::holds_alternative<RouteAttrs>(op_.attrs);
       case OpKind::kMoeLinear:
@@ -136,9 +142,12 @@ class Checker {
       case OpKind::kLinear:
       case OpKind::kLmHead:
         return {1, 1, op_.as<LinearAttrs>().bias ? 2u : 1u, 2};
+      case OpKind::kHeadLinear:
+        return {1, 1, 1, 1};
       case OpKind::kActMul:
       case OpKind::kRope:
       case OpKind::kAdd:
+      case OpKind::kConcat:
         return {2, 1, 0, 0};
       case OpKind::kKvWrite: {
         const size_t values = op_.as<KvAttrs>().v_dim == 0 ? 1 : 2;
@@ -149,6 +158,7 @@ class Checker {
         return {1, 1, sinks, sinks};
       }
       case OpKind::kGatherRows:
+      case OpKind::kSlice:
       case OpKind::kAct:
       case OpKind::kScale:
       case OpKind::kSoftcap:
@@ -349,6 +359,26 @@ class Checker {
         want(weight(0).rows, out().width, fmt::format("row count of '{}'", weight(0).name));
         if (op_.as<LinearAttrs>().bias) want_vector(1, out().width);
         break;
+      case OpKind::kHeadLinear: {
+        const uint32_t heads = op_.as<HeadLinearAttrs>().heads;
+        want(in(0).width, uint64_t{heads} * weight(0).cols, "width of the input");
+        want(weight(0).rows, out().width, fmt::format("row count of '{}'", weight(0).name));
+        at_least_one(heads, "heads");
+        if (fault_.empty()) want(out().width % heads, 0, "width of the output mod heads");
+        break;
+      }
+      case OpKind::kConcat: {
+        const uint32_t heads = op_.as<ConcatAttrs>().heads;
+        want(out().width, uint64_t{in(0).width} + in(1).width, "width of the output");
+        at_least_one(heads, "heads");
+        if (!fault_.empty()) break;
+        want(in(0).width % heads, 0, "width mod heads");
+        want(in(1).width % heads, 0, "width mod heads");
+        break;
+      }
+      case OpKind::kSlice:
+        at_most(op_.as<SliceAttrs>().begin + out().width, in(0).width, "end of the slice");
+        break;
       case OpKind::kRopeTable:
         want(out().width, 2 * op_.as<RopeTableAttrs>().inv_freq.size(), "table width");
         break;
@@ -488,6 +518,9 @@ Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, co
       cost.flops = 2 * rows * w.rows * w.cols;
       break;
     }
+    case OpKind::kHeadLinear:
+      cost.flops = 2 * rows * width * graph.weights[op.weights[0]].cols;
+      break;
     case OpKind::kKvWrite: {
       const auto& a = op.as<KvAttrs>();
       cost.kv_written = static_cast<uint64_t>(static_cast<double>(sizes.t) * a.heads *
@@ -570,6 +603,8 @@ Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, co
       cost.flops = 3 * rows * width;
       break;
     case OpKind::kGatherRows:
+    case OpKind::kConcat:
+    case OpKind::kSlice:
       break;
   }
   return cost;

@@ -71,6 +71,7 @@ std::vector<float> vector_values(const Weight& w);
   X(kHeadNorm, "head_norm")     \
   X(kLinear, "linear")          \
   X(kLmHead, "lm_head")         \
+  X(kHeadLinear, "head_linear") \
   X(kMoeRoute, "moe_route")     \
   X(kMoeLinear, "moe_linear")   \
   X(kMoeCombine, "moe_combine") \
@@ -86,6 +87,8 @@ std::vector<float> vector_values(const Weight& w);
   X(kAdd, "add")                \
   X(kScale, "scale")            \
   X(kSoftcap, "softcap")        \
+  X(kConcat, "concat")          \
+  X(kSlice, "slice")            \
   X(kQuantAct, "quant_act")
 
 enum class OpKind : uint8_t {
@@ -109,6 +112,19 @@ struct NormAttrs {
 // lm_head: the same on R rows; its output are the logits
 struct LinearAttrs {
   bool bias = false;
+};
+// head_linear: x [·, heads · in] → [·, heads · out]: head h is multiplied by rows [h · out, (h + 1) · out) of the
+// weight [heads · out, in]
+struct HeadLinearAttrs {
+  uint32_t heads;
+};
+// concat: a [·, heads · p], b [·, heads · q] → [·, heads · (p + q)]: head by head
+struct ConcatAttrs {
+  uint32_t heads = 1;
+};
+// slice: x → its columns [begin, begin + width of the output)
+struct SliceAttrs {
+  uint32_t begin;
 };
 // A mixture of experts. Experts are numbered; a token uses `used` of them, in slots 0 … used − 1.
 //
@@ -208,9 +224,9 @@ struct ScaleAttrs {
 };
 // quant_act: x → the same in int8 per 32 (inserted by compile where a kernel reads it so)
 
-using Attrs =
-    std::variant<std::monostate, NormAttrs, LinearAttrs, RouteAttrs, ExpertAttrs, ActAttrs, RopeTableAttrs,
-                 RopeAttrs, KvAttrs, AttentionAttrs, ConvAttrs, DeltaAttrs, SsmAttrs, ScaleAttrs>;
+using Attrs = std::variant<std::monostate, NormAttrs, LinearAttrs, HeadLinearAttrs, ConcatAttrs, SliceAttrs,
+                           RouteAttrs, ExpertAttrs, ActAttrs, RopeTableAttrs, RopeAttrs, KvAttrs,
+                           AttentionAttrs, ConvAttrs, DeltaAttrs, SsmAttrs, ScaleAttrs>;
 
 struct Op {
   OpKind kind;

@@ -177,6 +177,24 @@ ValueId Builder::linear_slice(ValueId x, const std::string& tensor, uint32_t ten
   return emit(OpKind::kLinear, name, {x}, rows_of(x), rows, std::move(weights), LinearAttrs{bias});
 }
 
+ValueId Builder::head_linear(ValueId x, const std::string& name, uint32_t heads, uint32_t out) {
+  return head_linear_slice(x, name, heads * out, heads, out, {}, name);
+}
+
+ValueId Builder::head_linear_slice(ValueId x, const std::string& tensor, uint32_t tensor_rows, uint32_t heads,
+                                   uint32_t out, RowSlice which, const std::string& name) {
+  const WeightId w = slice(tensor + ".weight", tensor_rows, width(x) / heads, heads * out, which);
+  return emit(OpKind::kHeadLinear, name, {x}, rows_of(x), heads * out, {w}, HeadLinearAttrs{heads});
+}
+
+ValueId Builder::concat(ValueId a, ValueId b, uint32_t heads, const std::string& name) {
+  return emit(OpKind::kConcat, name, {a, b}, rows_of(a), width(a) + width(b), {}, ConcatAttrs{heads});
+}
+
+ValueId Builder::slice_columns(ValueId x, uint32_t begin, uint32_t n, const std::string& name) {
+  return emit(OpKind::kSlice, name, {x}, rows_of(x), n, {}, SliceAttrs{begin});
+}
+
 // ---- mixtures of experts
 
 ValueId Builder::moe_route(ValueId logits_value, RouteAttrs attrs, const std::string& selection_bias,

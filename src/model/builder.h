@@ -65,6 +65,12 @@ class Builder {
   // The same of a slice of the rows of `tensor`.weight, which has `tensor_rows`; a bias is sliced alike.
   ValueId linear_slice(ValueId x, const std::string& tensor, uint32_t tensor_rows, uint32_t rows,
                        RowSlice which, const std::string& name);
+  // name.weight: [in, out, heads]
+  ValueId head_linear(ValueId x, const std::string& name, uint32_t heads, uint32_t out);
+  ValueId head_linear_slice(ValueId x, const std::string& tensor, uint32_t tensor_rows, uint32_t heads,
+                            uint32_t out, RowSlice which, const std::string& name);
+  ValueId concat(ValueId a, ValueId b, uint32_t heads, const std::string& name);
+  ValueId slice_columns(ValueId x, uint32_t begin, uint32_t n, const std::string& name);
   ValueId moe_route(ValueId logits, RouteAttrs attrs, const std::string& selection_bias,
                     const std::string& expert_scale,
                     const std::string& name);  // tensors: "" if there is none

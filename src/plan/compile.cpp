@@ -15,7 +15,8 @@ namespace {
 constexpr uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
 
 bool is_matrix_product(const Op& op) {
-  return op.kind == OpKind::kLinear || op.kind == OpKind::kLmHead || op.kind == OpKind::kMoeLinear;
+  return op.kind == OpKind::kLinear || op.kind == OpKind::kLmHead || op.kind == OpKind::kHeadLinear ||
+         op.kind == OpKind::kMoeLinear;
 }
 
 // What a later step reads through memory.
@@ -95,6 +96,8 @@ bool is_row_wise(OpKind kind) {
     case OpKind::kLayerNorm:
     case OpKind::kAdd:
     case OpKind::kScale:
+    case OpKind::kConcat:
+    case OpKind::kSlice:
     case OpKind::kSoftcap:
     case OpKind::kQuantAct:
     case OpKind::kRopeTable:

@@ -152,7 +152,8 @@ void linear_residual(Plan& plan) {
 
 bool in_chain(OpKind kind) {
   return kind == OpKind::kRmsNorm || kind == OpKind::kLayerNorm || kind == OpKind::kAdd ||
-         kind == OpKind::kScale || kind == OpKind::kQuantAct;
+         kind == OpKind::kScale || kind == OpKind::kConcat || kind == OpKind::kSlice ||
+         kind == OpKind::kQuantAct;
 }
 bool heads_chain(OpKind kind) {
   return in_chain(kind) || kind == OpKind::kEmbed || kind == OpKind::kGatherRows;

@@ -392,10 +392,11 @@ Caps caps_of(const Kernels& kernels, uint32_t threads, KvType k_type, KvType v_t
             .threads = threads,
             .private_rows = 4,
             .kv = {value_bytes(k_type), value_bytes(v_type)}};
-  for (const OpKind op : {OpKind::kEmbed, OpKind::kGatherRows, OpKind::kRmsNorm, OpKind::kLayerNorm,
-                          OpKind::kHeadNorm, OpKind::kLinear, OpKind::kAct, OpKind::kLmHead, OpKind::kActMul,
-                          OpKind::kRopeTable, OpKind::kRope, OpKind::kKvWrite, OpKind::kAttention,
-                          OpKind::kAdd, OpKind::kScale, OpKind::kSoftcap, OpKind::kQuantAct})
+  for (const OpKind op :
+       {OpKind::kEmbed, OpKind::kGatherRows, OpKind::kRmsNorm, OpKind::kLayerNorm, OpKind::kHeadNorm,
+        OpKind::kLinear, OpKind::kAct, OpKind::kConcat, OpKind::kSlice, OpKind::kLmHead, OpKind::kActMul,
+        OpKind::kRopeTable, OpKind::kRope, OpKind::kKvWrite, OpKind::kAttention, OpKind::kAdd, OpKind::kScale,
+        OpKind::kSoftcap, OpKind::kQuantAct})
     caps.operations.insert(op);
   caps.rules = {
       "glu", "glu_quant", "linear_residual", "same_input", "head_rope_write", "attention_quant", "row_chain"};

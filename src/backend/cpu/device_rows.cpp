@@ -110,6 +110,19 @@ class RowsRunner : public StepRunner {
       case OpKind::kScale:
         k.scale(row(run, thread, op.in[0], i), op.as<ScaleAttrs>().factor, r.width, out);
         break;
+      case OpKind::kConcat: {
+        const uint32_t heads = op.as<ConcatAttrs>().heads;
+        const size_t p = run.plan.value(op.in[0]).width / heads, q = run.plan.value(op.in[1]).width / heads;
+        const float *a = row(run, thread, op.in[0], i), *b = row(run, thread, op.in[1], i);
+        for (uint32_t h = 0; h < heads; h++) {
+          std::memcpy(out + h * (p + q), a + h * p, p * sizeof(float));
+          std::memcpy(out + h * (p + q) + p, b + h * q, q * sizeof(float));
+        }
+        break;
+      }
+      case OpKind::kSlice:
+        std::memcpy(out, row(run, thread, op.in[0], i) + op.as<SliceAttrs>().begin, r.width * sizeof(float));
+        break;
       case OpKind::kRopeTable:
         fill_rope(op.as<RopeTableAttrs>(), run.batch.positions[i], out);
         break;

@@ -159,6 +159,23 @@ void act_mul(const Run& run, const Op& op) {
   });
 }
 
+void concat(const Run& run, const Op& op) {
+  const RowsView a = run.in(op, 0), b = run.in(op, 1), y = run.out(op);
+  const uint32_t heads = op.as<ConcatAttrs>().heads, p = a.width / heads, q = b.width / heads;
+  each_row(run, y.n, [&](uint32_t t) {
+    for (uint32_t h = 0; h < heads; h++) {
+      std::copy_n(a.row(t) + h * p, p, y.row(t) + h * (p + q));
+      std::copy_n(b.row(t) + h * q, q, y.row(t) + h * (p + q) + p);
+    }
+  });
+}
+
+void slice(const Run& run, const Op& op) {
+  const RowsView x = run.in(op, 0), y = run.out(op);
+  each_row(run, y.n,
+           [&](uint32_t t) { std::copy_n(x.row(t) + op.as<SliceAttrs>().begin, y.width, y.row(t)); });
+}
+
 void softcap(const Run& run, const Op& op) {
   map(run, op, [cap = static_cast<double>(op.as<ScaleAttrs>().factor)](float x) {
     return static_cast<float>(cap * std::tanh(static_cast<double>(x) / cap));
@@ -183,6 +200,15 @@ void run_op(const Run& run, const Op& op) {
     case OpKind::kLinear:
     case OpKind::kLmHead:
       run_product(run, op);
+      break;
+    case OpKind::kHeadLinear:
+      run_head_product(run, op);
+      break;
+    case OpKind::kConcat:
+      concat(run, op);
+      break;
+    case OpKind::kSlice:
+      slice(run, op);
       break;
     case OpKind::kMoeRoute:
     case OpKind::kMoeLinear:

@@ -54,7 +54,8 @@ struct Run {
 void run_op(const Run& run, const Op& op);
 
 // In files of their own.
-void run_product(const Run& run, const Op& op);  // linear, lm_head
+void run_product(const Run& run, const Op& op);       // linear, lm_head
+void run_head_product(const Run& run, const Op& op);  // head_linear
 void run_kv_write(const Run& run, const Op& op);
 void run_attention(const Run& run, const Op& op);
 void run_quant_act(const Run& run, const Op& op);

@@ -107,6 +107,25 @@ void run_product(const Run& run, const Op& op) {
   });
 }
 
+void run_head_product(const Run& run, const Op& op) {
+  const LoadedWeight& w = run.weight(op, 0);
+  const RowsView y = run.out(op);
+  const std::vector<float> x = plain_rows(run, op.in[0]);
+  const uint32_t heads = op.as<HeadLinearAttrs>().heads, out = w.rows / heads;
+  run.workers.run(w.rows, [&](uint32_t row, uint32_t worker) {
+    std::vector<float>& values = run.scratch.floats[worker];
+    values.resize(w.cols);
+    w.decode_row(row, values.data());
+    for (uint32_t t = 0; t < y.n; t++) {
+      const float* from = x.data() + (size_t{t} * heads + row / out) * w.cols;
+      double sum = 0;
+      for (uint32_t k = 0; k < w.cols; k++)
+        sum += static_cast<double>(values[k]) * static_cast<double>(from[k]);
+      y.row(t)[row] = static_cast<float>(sum);
+    }
+  });
+}
+
 void run_quant_act(const Run& run, const Op& op) {
   const RowsView x = run.in(op, 0);
   const QuantizedView q = run.plan.quantized(op.out[0], run.batch);
