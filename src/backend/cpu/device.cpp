@@ -236,7 +236,8 @@ Pool CpuDevice::make_pool(const MemoryGroup& group, const PoolSpec& spec) const 
             .v_type = spec.v_type,
             .pages = spec.pages,
             .page_bytes = 0,
-            .layers = group.layers};
+            .layers = group.layers,
+            .states = group.states};
   for (const KvLayer& layer : group.layers) {
     pool.k_head.push_back(round_up(state_.kernels->kv_page_bytes(spec.k_type, layer.k_dim), kAlign));
     pool.v_head.push_back(round_up(state_.kernels->kv_page_bytes(spec.v_type, layer.v_dim), kAlign));
@@ -244,6 +245,10 @@ Pool CpuDevice::make_pool(const MemoryGroup& group, const PoolSpec& spec) const 
     pool.page_bytes += pool.k_head.back() * layer.heads;
     pool.v_offset.push_back(pool.page_bytes);
     pool.page_bytes += pool.v_head.back() * layer.heads;
+  }
+  for (const uint32_t values : group.states) {
+    pool.state_offset.push_back(pool.page_bytes);
+    pool.page_bytes += round_up(values * sizeof(float), kAlign);
   }
   return pool;
 }
@@ -278,6 +283,8 @@ std::vector<float> CpuDevice::export_page(uint32_t group, PageId page) const {
       }
     }
   }
+  for (uint32_t l = 0; l < pool.states.size(); l++)
+    rows.insert(rows.end(), pool.state(page, l), pool.state(page, l) + pool.states[l]);
   return rows;
 }
 
@@ -299,6 +306,8 @@ void CpuDevice::import_page(uint32_t group, PageId page, std::span<const float> 
       }
     }
   }
+  for (uint32_t l = 0; l < pool.states.size(); row += pool.states[l++])
+    std::copy_n(row, pool.states[l], pool.state(page, l));
   ENSURE(row == rows.data() + rows.size(), "{} values for a page", rows.size());
 }
 

@@ -36,7 +36,7 @@ class Memory {
   size_t bytes_ = 0;
 };
 
-// Pages of one memory group. A page: for each layer, its K heads, then its V heads.
+// Pages of one memory group. A page: for each layer, its K heads, then its V heads; or for each layer, its state.
 struct Pool {
   KvType k_type, v_type;
   uint32_t pages;
@@ -44,6 +44,8 @@ struct Pool {
   std::vector<KvLayer> layers;
   std::vector<size_t> k_offset, v_offset;  // of a layer in a page
   std::vector<size_t> k_head, v_head;      // bytes of one head's page
+  std::vector<uint32_t> states;            // values of each layer
+  std::vector<size_t> state_offset;        // of a layer in a page
   Memory memory;
 
   std::byte* k(PageId page, uint32_t layer, uint32_t head) const {
@@ -51,6 +53,10 @@ struct Pool {
   }
   std::byte* v(PageId page, uint32_t layer, uint32_t head) const {
     return memory.data() + static_cast<size_t>(page) * page_bytes + v_offset[layer] + head * v_head[layer];
+  }
+  float* state(PageId page, uint32_t layer) const {
+    return reinterpret_cast<float*>(memory.data() + static_cast<size_t>(page) * page_bytes +
+                                    state_offset[layer]);
   }
 };
 
