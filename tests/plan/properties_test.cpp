@@ -1,4 +1,5 @@
 #include "backend/ref/ref.h"
+#include "guard_properties.h"
 #include "plan_properties.h"
 
 namespace brass {
@@ -12,12 +13,14 @@ DeviceCase on_ref(std::string name, std::function<Caps(const Caps&)> caps) {
       .name = std::move(name), .make = make(true), .caps = std::move(caps), .make_unchecked = make(false)};
 }
 
-INSTANTIATE_TEST_SUITE_P(Ref, PlanProperties,
-                         testing::Values(on_ref("own", [](const Caps& own) { return own; }),
-                                         on_ref("fused", [](const Caps&) { return fused_profile(); }),
-                                         on_ref("int8_alone",
-                                                [](const Caps&) { return without_rules(fused_profile(1)); })),
-                         name_of_device);
+std::vector<DeviceCase> every_profile() {
+  return {on_ref("own", [](const Caps& own) { return own; }),
+          on_ref("fused", [](const Caps&) { return fused_profile(); }),
+          on_ref("int8_alone", [](const Caps&) { return without_rules(fused_profile(1)); })};
+}
+
+INSTANTIATE_TEST_SUITE_P(Ref, PlanProperties, testing::ValuesIn(every_profile()), name_of_device);
+INSTANTIATE_TEST_SUITE_P(Ref, GuardProperties, testing::ValuesIn(every_profile()), name_of_device);
 
 }  // namespace
 }  // namespace brass

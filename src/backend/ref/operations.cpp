@@ -253,7 +253,7 @@ void run_op(const Run& run, const Op& op) {
       run_quant_act(run, op);
       break;
   }
-  for (const ValueId v : op.out) run.plan.copy_private(v);
+  for (const ValueId v : op.out) run.plan.copy_private(v, run.batch);
 }
 
 }  // namespace brass::ref

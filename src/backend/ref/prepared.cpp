@@ -74,11 +74,24 @@ float* Prepared::row(ValueId v, uint32_t r) const {
   return reinterpret_cast<float*>(base(v)) + size_t{r} * plan_->place(v).stride;
 }
 
-void Prepared::copy_private(ValueId v) const {
+void Prepared::copy_private(ValueId v, const Batch& batch) const {
   const Placed& p = plan_->place(v);
   if (p.storage != Storage::kPrivate) return;
-  for (uint32_t copy = 1; copy < plan_->caps.threads; copy++)
-    std::memcpy(base(v) + copy * p.bytes, base(v), p.bytes);
+  const auto copy_rows = [&](auto* first, size_t stride, uint32_t width) {
+    for (uint32_t copy = 1; copy < plan_->caps.threads; copy++)
+      for (uint32_t i = 0; i < used_rows(v, batch); i++)
+        std::copy_n(first + i * stride, width, first + copy * p.bytes / sizeof *first + i * stride);
+  };
+  if (!plan_->value(v).quantized) {
+    const RowsView r = rows(v, batch);
+    copy_rows(r.data, r.stride, r.width);
+    return;
+  }
+  const QuantizedView q = quantized(v, batch);
+  const uint32_t groups = (q.width + 31) / 32;
+  copy_rows(q.codes, q.code_stride, q.width);
+  copy_rows(q.scale, q.scale_stride, groups);
+  copy_rows(q.sum, q.scale_stride, groups);
 }
 
 }  // namespace brass::ref

@@ -36,8 +36,8 @@ class Prepared {
   RowsView rows(ValueId v, const Batch& batch) const;
   QuantizedView quantized(ValueId v, const Batch& batch) const;
   float* row(ValueId v, uint32_t r) const;
-  // Gives every thread's copy of a private value what the first one holds.
-  void copy_private(ValueId v) const;
+  // Gives every thread's copy of a private value what the first one holds, and nothing of what lies between.
+  void copy_private(ValueId v, const Batch& batch) const;
 
  private:
   using Bytes = std::unique_ptr<std::byte, decltype(&std::free)>;
