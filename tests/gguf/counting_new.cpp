@@ -10,13 +10,19 @@
 namespace {
 std::atomic<size_t> live{0}, peak{0};
 
-void* counted(size_t size) {
+void* counted_or_null(size_t size) noexcept {
   void* pointer = std::malloc(size == 0 ? 1 : size);
-  if (pointer == nullptr) throw std::bad_alloc();
+  if (pointer == nullptr) return nullptr;
   const size_t now = live += malloc_usable_size(pointer);
   size_t seen = peak.load();
   while (seen < now && !peak.compare_exchange_weak(seen, now)) {
   }
+  return pointer;
+}
+
+void* counted(size_t size) {
+  void* pointer = counted_or_null(size);
+  if (pointer == nullptr) throw std::bad_alloc();
   return pointer;
 }
 
@@ -28,6 +34,7 @@ void uncounted(void* pointer) {
 
 void* operator new(size_t size) { return counted(size); }
 void* operator new[](size_t size) { return counted(size); }
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return counted_or_null(size); }
 void operator delete(void* pointer) noexcept { uncounted(pointer); }
 void operator delete[](void* pointer) noexcept { uncounted(pointer); }
 void operator delete(void* pointer, size_t) noexcept { uncounted(pointer); }

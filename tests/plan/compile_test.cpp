@@ -7,6 +7,7 @@
 
 #include "graph_builder.h"
 #include "profiles.h"
+#include "sanitized.h"
 
 namespace brass {
 namespace {
@@ -162,9 +163,7 @@ double cpu_milliseconds() {
 }
 
 TEST(Compile, TakesLessThanFiveMillisecondsForSixtyFourLayers) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "times of an instrumented build say nothing";
-#endif
+  if (kSanitized) GTEST_SKIP() << "times of an instrumented build say nothing";
   TinyModel model = gemma_like();
   model.layers = 64;
   model.d = model.ffn = 256;

@@ -374,7 +374,9 @@ TEST(RefOperations, QuantizedInput) {
   constexpr uint32_t kCols = 96, kRows = 20;
   GraphBuilder b;
   std::vector<float> values = random_floats(4 * kCols, 1);
-  std::fill_n(values.begin() + 32, 32, 0.0f);  // a group of zeros
+  std::fill_n(values.begin() + 32, 32, 0.0f);    // a group of zeros
+  std::fill_n(values.begin() + 64, 31, 1e-39f);  // 127 / 1e-39 is no float
+  values[95] = 0;
   const ValueId x = b.input("x", kCols, values);
   const WeightId weight = b.matrix("w", Type::Q8_0, kRows, kCols, 0.1f);
   const auto graph = b.finish(b.op(OpKind::kLinear, "y", {x}, Rows::kT, kRows, {weight}, LinearAttrs{}));

@@ -19,6 +19,11 @@ void* counted(size_t size) {
 
 void* operator new(size_t size) { return counted(size); }
 void* operator new[](size_t size) { return counted(size); }
+// std::stable_sort's buffer comes from this one, and goes back through the plain delete.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  allocations++;
+  return std::malloc(size == 0 ? 1 : size);
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }

@@ -1,6 +1,7 @@
 // decode(encode(x)) = x, on random UTF-8 and on bytes that are not.
 #include <set>
 
+#include "sanitized.h"
 #include "text/tokenizer_data.h"
 
 namespace brass {
@@ -57,11 +58,7 @@ TEST(TokenizerRoundTrip, RandomBytes) {
 }
 
 TEST(TokenizerRoundTrip, OneLetter) {
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
-  constexpr size_t kBytes = 1000000;
-#else
-  constexpr size_t kBytes = 100000;
-#endif
+  constexpr size_t kBytes = kSanitized ? 100000 : 1000000;
   for (const std::string& name : kSharedVocabularies) {
     const Tokenizer* tokenizer = shared_tokenizer(name);
     if (tokenizer == nullptr) continue;

@@ -55,12 +55,12 @@ TEST(TokenizerSpecial, AControlPieceIsTrustedAsAWholeOrNotAtAll) {
   const VocabSpec spec = small_bytes();
   const auto tokenizer = make(spec);
   const int32_t end = id_of(spec, "<|end|>");
-  const std::string text = "<|end|>";
+  const std::string_view text = "<|end|>";
   for (size_t cut = 0; cut <= text.size(); ++cut) {
     for (int trusted = 0; trusted < 4; ++trusted) {
       const Segment parts[] = {{text.substr(0, 0), true},
-                               {std::string_view(text).substr(0, cut), (trusted & 1) != 0},
-                               {std::string_view(text).substr(cut), (trusted & 2) != 0}};
+                               {text.substr(0, cut), (trusted & 1) != 0},
+                               {text.substr(cut), (trusted & 2) != 0}};
       const bool whole = (cut == 0 || (trusted & 1) != 0) && (cut == text.size() || (trusted & 2) != 0);
       const Ids ids = tokenizer->encode_segments(parts);
       EXPECT_EQ(ids == Ids{end}, whole) << cut << " " << trusted;

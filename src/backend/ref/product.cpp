@@ -72,7 +72,9 @@ void quantize_row(const float* x, uint32_t width, int8_t* codes, size_t code_str
     const float inverse = finite && largest > 0 ? 127.0f / largest : 0.0f;
     int total = 0;
     for (uint32_t i = begin; finite && i < end; i++) {
-      codes[i] = static_cast<int8_t>(std::nearbyint(x[i] * inverse));
+      // Magnitudes near the smallest float have no finite inverse: clamp what comes of it.
+      const float code = x[i] == 0 ? 0 : std::clamp(std::nearbyint(x[i] * inverse), -127.0f, 127.0f);
+      codes[i] = static_cast<int8_t>(code);
       total += codes[i];
     }
     scale[begin / kGroup] = d;
