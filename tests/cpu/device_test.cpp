@@ -3,6 +3,7 @@
 #include "backend/cpu/device.h"
 
 #include "device_properties.h"
+#include "guard_properties.h"
 #include "plan_properties.h"
 
 namespace brass {
@@ -48,6 +49,8 @@ std::vector<DeviceCase> every_tier() {
 std::string best_tier() { return make_cpu_device({.threads = 1}).value()->caps().name.substr(4); }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, DeviceProperties, testing::ValuesIn(every_tier()), name_of_device);
+// Each tier: its own kernels.
+INSTANTIATE_TEST_SUITE_P(Cpu, GuardProperties, testing::ValuesIn(every_tier()), name_of_device);
 INSTANTIATE_TEST_SUITE_P(Cpu, PlanProperties,
                          testing::Values(on_cpu(best_tier(), kOwn), on_cpu(best_tier(), kOwn, true)),
                          name_of_device);
