@@ -356,8 +356,9 @@ Result<> sort_by(Runtime& rt, std::vector<Value>& items, std::vector<Value> keys
     Result<> charged = rt.step();
     Result<bool> is = charged ? less(rt, keys[reverse ? b : a], keys[reverse ? a : b])
                               : std::unexpected(std::move(charged).error());
-    if (!is) failed = std::unexpected(std::move(is).error());
-    return failed && *is;
+    if (is) return *is;
+    failed = std::unexpected(std::move(is).error());
+    return false;
   };
   std::stable_sort(order.begin(), order.end(), before);
   if (!failed) return failed;

@@ -132,7 +132,8 @@ class Value {
     if constexpr (std::is_same_v<T, Opaque>) {
       return static_cast<T*>(object_.get());  // every object is one
     } else if constexpr (std::is_final_v<T>) {
-      return typeid(*object_) == typeid(T) ? static_cast<T*>(object_.get()) : nullptr;
+      const auto& object = *object_;  // apart: typeid evaluates what it is given
+      return typeid(object) == typeid(T) ? static_cast<T*>(object_.get()) : nullptr;
     } else {
       return dynamic_cast<T*>(object_.get());
     }

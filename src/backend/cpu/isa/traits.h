@@ -313,12 +313,11 @@ constexpr uint32_t kAtOnce<Tr> = Tr::kAtOnce;
 template <class Tr>
 constexpr bool kShifted = requires(const typename Tr::State& state) { Tr::minus_zero(state, 0); };
 
-#ifdef __AVX512VBMI__
+// Of transposed codes, in grids_lookup.h.
 template <class Fn>
 BRASS_INLINE void in_order(const I (&u)[8], Fn f);
 template <bool halves>
 BRASS_INLINE void transpose_x(const int8_t* x, int8_t* out);
-#endif
 
 // The packed codes of block j of a record, in order.
 template <class Tr, class Fn>
