@@ -381,6 +381,8 @@ class Checker {
         break;
       case OpKind::kRopeTable:
         want(out().width, 2 * op_.as<RopeTableAttrs>().inv_freq.size(), "table width");
+        if (!op_.as<RopeTableAttrs>().long_inv_freq.empty())
+          want(out().width, 2 * op_.as<RopeTableAttrs>().long_inv_freq.size(), "width of the long table");
         break;
       case OpKind::kRope: {
         const auto& a = op_.as<RopeAttrs>();
@@ -448,6 +450,18 @@ Result<> Graph::validate() const {
   if (logits < 0 || static_cast<size_t>(logits) >= values.size() || !made[logits])
     return fail("the graph makes no logits");
   return {};
+}
+
+bool Graph::fit_context(uint32_t context) {
+  bool chosen = false;
+  for (Op& op : ops) {
+    auto* table = std::get_if<RopeTableAttrs>(&op.attrs);
+    if (table == nullptr || table->long_inv_freq.empty()) continue;
+    if (context > table->long_above) table->inv_freq = table->long_inv_freq;
+    table->long_inv_freq.clear();
+    chosen = true;
+  }
+  return chosen;
 }
 
 std::vector<float> vector_values(const Weight& w) {

@@ -167,6 +167,9 @@ struct ActAttrs {
 struct RopeTableAttrs {
   std::vector<float> inv_freq;  // [n_rot / 2]
   float magnitude = 1.0f;       // yarn's attention factor
+  // Instead of inv_freq where the memory is opened for more positions than `long_above` (see fit_context)
+  std::vector<float> long_inv_freq = {};
+  uint32_t long_above = 0;
 };
 // rope: x [T, heads · head_dim], table → rotated; dimensions past n_rot pass through
 struct RopeAttrs {
@@ -273,6 +276,10 @@ struct Graph {
   std::vector<Op> ops;
   std::vector<MemoryGroup> groups;
   ValueId logits = -1;
+
+  // Settles what depends on how many positions a sequence may have: every rope_table that has two sets of
+  // frequencies keeps the one for `context`. Whether there was such a choice.
+  bool fit_context(uint32_t context);
 
   // Operand shapes, single assignment, order. An error is our own bug in an architecture, or a file whose
   // tensors do not fit each other: the message names operation and tensor.

@@ -109,7 +109,7 @@ Result<std::vector<float>> Builder::read_vector(const std::string& tensor, uint3
   const gguf::TensorInfo* info = TRY(file_.get(tensor));
   if (info->format == nullptr || info->values() != n)
     return file_.tensor_error(tensor, fmt::format("has shape {}, expected [{}]", dims_text(*info), n));
-  if (info->format->find_non_finite(info->data.data(), n) >= 0 && tensor != "rope_freqs.weight")
+  if (info->format->find_non_finite(info->data.data(), n) >= 0 && !tensor.starts_with("rope_f"))
     return file_.tensor_error(tensor, "holds a value that is not finite");
   std::vector<float> values(n);
   info->format->decode(info->data.data(), values.data(), n);
@@ -252,8 +252,10 @@ ValueId Builder::ssm_scan(ValueId xbc, ValueId dt, const std::string& decay, con
 }
 
 ValueId Builder::lm_head(ValueId x, const std::string& tensor, uint32_t vocabulary) {
-  return emit(OpKind::kLmHead, "output", {x}, rows_of(x), vocabulary, {matrix(tensor, vocabulary, width(x))},
-              LinearAttrs{});
+  std::vector<WeightId> weights = {matrix(tensor, vocabulary, width(x))};
+  const bool bias = has("output.bias");
+  if (bias) weights.push_back(vector("output.bias", vocabulary));
+  return emit(OpKind::kLmHead, "output", {x}, rows_of(x), vocabulary, std::move(weights), LinearAttrs{bias});
 }
 
 ValueId Builder::act(ActKind kind, ValueId x, const std::string& name) {

@@ -87,6 +87,7 @@ class Builder {
                     DeltaAttrs attrs, const std::string& name);
   ValueId ssm_scan(ValueId xbc, ValueId dt, const std::string& decay, const std::string& skip,
                    const std::string& dt_bias, SsmAttrs attrs, const std::string& name);
+  // Its bias is output.bias, where the file has it.
   ValueId lm_head(ValueId x, const std::string& tensor, uint32_t vocabulary);
   ValueId act(ActKind kind, ValueId x, const std::string& name);
   ValueId act_mul(ActKind kind, ValueId gate, ValueId up, const std::string& name);
@@ -101,6 +102,7 @@ class Builder {
 
   uint32_t width(ValueId v) const { return graph_->values[static_cast<size_t>(v)].width; }
   uint32_t add_group(MemoryGroup group);
+  MemoryGroup& group(uint32_t i) { return graph_->groups[i]; }
   uint32_t add_group_layer(uint32_t group, KvLayer layer);    // index of the layer within the group
   uint32_t add_group_state(uint32_t group, uint32_t values);  // likewise
 

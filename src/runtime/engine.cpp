@@ -19,6 +19,8 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model, std
     return wrong_use("flag --context: {} is more than the {} tokens that {} was made for", o.context,
                      info.context_length, engine->model_->file->path());
   ENSURE(o.sequences > 0 && o.chunk > 0);
+  if (Graph fitted = *engine->model_->graph; fitted.fit_context(o.context))
+    engine->model_->graph = std::make_shared<const Graph>(std::move(fitted));
 
   const Graph& graph = *engine->model_->graph;
   const gguf::File& file = *engine->model_->file;

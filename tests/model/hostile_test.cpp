@@ -8,6 +8,7 @@
 #include "backend/cpu/device.h"
 #include "backend/ref/ref.h"
 #include "gguf/synth.h"
+#include "model/architecture.h"
 #include "model/model.h"
 #include "temp_folder.h"
 
@@ -127,7 +128,11 @@ TEST(HostileModel, BadHyperParametersAreNamed) {
   }
   gguf::SynthSpec spec = small_llama();
   spec.architecture = "lama";
-  EXPECT_NE(load_error(spec).find("closest name is 'llama'"), std::string::npos) << load_error(spec);
+  const std::string error = load_error(spec);
+  EXPECT_NE(error.find("'lama', which is not supported"), std::string::npos) << error;
+  EXPECT_NE(error.find("closest name is 'llama'"), std::string::npos) << error;
+  for (const Architecture* a : all_architectures())
+    EXPECT_NE(error.find(std::string(a->name)), std::string::npos) << error;
 }
 
 TEST(HostileModel, TensorsThatDoNotFitAreNamed) {

@@ -1,5 +1,6 @@
 // Steps between the projections of a layer: norm and rotation of heads, the write of K and V, attention.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -21,9 +22,9 @@ PageTable table_of(const Run& run, int32_t sequence, uint32_t group) {
 struct Lane {
   ValueId in = -1, out = -1;
   uint32_t heads = 0, dim = 0;
-  bool norm = false;
-  const float* gain = nullptr;  // or none
-  uint32_t gain_stride = 0;     // from head to head
+  bool norm = false, norm_last = false;  // last: behind the rotation
+  const float* gain = nullptr;           // or none
+  uint32_t gain_stride = 0;              // from head to head
   float eps = 0;
   ValueId table = -1;
   uint32_t n_rot = 0;
@@ -66,7 +67,9 @@ class HeadsRunner : public StepRunner {
   void add(const State& state, const Plan& plan, const Op& op) {
     if (op.kind == OpKind::kHeadNorm) {
       Lane& lane = lane_of(plan, op.in[0], op.as<NormAttrs>().heads);
+      ENSURE(!lane.norm, "{} norms twice", op.name);
       lane.norm = true;
+      lane.norm_last = lane.table >= 0;
       if (!op.weights.empty()) {
         lane.gain = state.vectors[static_cast<size_t>(op.weights[0])].data();
         if (plan.weight(op.weights[0]).cols > lane.dim) lane.gain_stride = lane.dim;
@@ -96,12 +99,13 @@ class HeadsRunner : public StepRunner {
     const Kernels& k = *run.state.kernels;
     const float* x = run.row(lane.in, thread, token) + head * lane.dim;
     float* y = reinterpret_cast<float*>(run.scratch[thread]);
-    if (lane.norm)
-      k.rms_norm(x, lane.gain == nullptr ? nullptr : lane.gain + head * lane.gain_stride, lane.dim, lane.eps,
-                 y);
+    const float* gain = lane.gain == nullptr ? nullptr : lane.gain + head * lane.gain_stride;
+    if (lane.norm && !lane.norm_last)
+      k.rms_norm(x, gain, lane.dim, lane.eps, y);
     else
       std::memcpy(y, x, lane.dim * sizeof(float));
     if (lane.table >= 0) k.rope(y, lane.n_rot, lane.neox, run.row(lane.table, thread, token));
+    if (lane.norm_last) k.rms_norm(y, gain, lane.dim, lane.eps, y);
     if (lane.kv != nullptr)
       store(run, lane, token, head, y);
     else
@@ -139,6 +143,7 @@ class AttentionRunner : public StepRunner {
     out_ = op.out[0];
     if (step.ops.size() > 1) quantized_ = plan.ops[step.ops[1]].out[0];
     per_kv_ = a_.q_heads / a_.kv_heads;
+    if (a_.sinks) sinks_ = state.vectors[static_cast<size_t>(op.weights[0])].data();
     if (quantized_ >= 0) align_ = std::min(64u / std::gcd(64u, a_.v_dim), a_.q_heads);
     // A whole group of heads shares each load of K and V; single heads spread better when there is one token.
     wide_unit_ = std::min(static_cast<uint32_t>(round_up(per_kv_, align_)), a_.q_heads);
@@ -149,7 +154,8 @@ class AttentionRunner : public StepRunner {
   }
 
   size_t scratch_bytes() const override {
-    return attend_scratch_ + q_bytes() + out_bytes() + position_bytes() + 2 * pages_ * sizeof(void*);
+    return attend_scratch_ + q_bytes() + out_bytes() + position_bytes() + sink_bytes() +
+           2 * pages_ * sizeof(void*);
   }
 
   void run(const Run& run, uint32_t thread) const override {
@@ -179,6 +185,7 @@ class AttentionRunner : public StepRunner {
            round_up(size_t{max_rows_} * v_stride() * sizeof(float), kAlign);
   }
   size_t position_bytes() const { return round_up(max_rows_ * sizeof(int32_t), kAlign); }
+  size_t sink_bytes() const { return round_up(max_rows_ * sizeof(float), kAlign); }
   size_t q_stride() const { return round_up(a_.k_dim, 16); }
   size_t v_stride() const { return round_up(a_.v_dim, 16); }
 
@@ -215,7 +222,9 @@ class AttentionRunner : public StepRunner {
     float* q = reinterpret_cast<float*>(at);
     float* o = reinterpret_cast<float*>(at + q_bytes()) + kTokens * round_up(wide_unit_ * a_.v_dim, 16);
     auto* position = reinterpret_cast<int32_t*>(at + q_bytes() + out_bytes());
-    auto* k_page = reinterpret_cast<const std::byte**>(at + q_bytes() + out_bytes() + position_bytes());
+    auto* sinks = reinterpret_cast<float*>(at + q_bytes() + out_bytes() + position_bytes());
+    auto* k_page =
+        reinterpret_cast<const std::byte**>(at + q_bytes() + out_bytes() + position_bytes() + sink_bytes());
     const std::byte** v_page = k_page + pages_;
 
     const Pool& pool = pool_of(run, a_.group);
@@ -234,9 +243,10 @@ class AttentionRunner : public StepRunner {
     uint32_t rows = 0;
     for (uint32_t t = begin; t < end; t++) {
       for (uint32_t i = h; i < next; i++, rows++) {
-        std::memcpy(q + rows * q_stride(), run.row(in_, thread, t) + size_t{i} * a_.k_dim,
-                    a_.k_dim * sizeof(float));
+        gather(run.row(in_, thread, t) + size_t{i} * a_.k_dim, warmth(run.batch.positions[t]),
+               q + rows * q_stride());
         position[rows] = run.batch.positions[t];
+        if (sinks_ != nullptr) sinks[rows] = sinks_[i];
       }
     }
     const AttendItem item{.q = q,
@@ -254,13 +264,27 @@ class AttentionRunner : public StepRunner {
                           .scale = a_.scale,
                           .softcap = a_.softcap,
                           .window = a_.window,
-                          .sinks = nullptr};
+                          .sinks = sinks_ == nullptr ? nullptr : sinks};
     run.state.kernels->attend(item, run.scratch[thread]);
     rows = 0;
     for (uint32_t t = begin; t < end; t++)
       for (uint32_t i = h; i < next; i++, rows++)
         std::memcpy(joined + (t - begin) * joined_stride + (i - h) * a_.v_dim, o + rows * v_stride(),
                     a_.v_dim * sizeof(float));
+  }
+
+  // What the logits of a query at this position are multiplied by, beside the scale.
+  float warmth(int32_t position) const {
+    if (a_.temperature == 0) return 1;
+    const double steps = position / static_cast<int32_t>(a_.temperature_length);
+    return static_cast<float>(1 + static_cast<double>(a_.temperature) * std::log1p(steps));
+  }
+
+  void gather(const float* x, float factor, float* q) const {
+    if (factor == 1)
+      std::memcpy(q, x, a_.k_dim * sizeof(float));
+    else
+      for (uint32_t i = 0; i < a_.k_dim; i++) q[i] = x[i] * factor;
   }
 
   void emit(const Run& run, uint32_t thread, uint32_t begin, uint32_t end, uint32_t head_begin,
@@ -280,6 +304,7 @@ class AttentionRunner : public StepRunner {
   }
 
   AttentionAttrs a_;
+  const float* sinks_ = nullptr;  // [q_heads] or none
   ValueId in_, out_, quantized_ = -1;
   uint32_t per_kv_, align_ = 1, wide_unit_, max_rows_, pages_;
   size_t attend_scratch_;

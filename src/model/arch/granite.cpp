@@ -1,0 +1,27 @@
+// Granite 3 and 4 (dense): Llama's form with multipliers on embeddings, residuals, attention and logits. A
+// file whose rotation was never trained (rope.scaling.finetuned false) has none.
+#include "model/architecture.h"
+#include "model/blocks.h"
+
+namespace brass {
+namespace {
+
+Result<> describe(Builder& b) {
+  TRY_VOID(refuse_experts(b));
+  const DecoderParams p = TRY(read_decoder(b));
+  Decoder d{.attention = TRY(read_attention(b, p, false))};
+  if (!TRY(b.file().bool_or(b.key("rope.scaling.finetuned"), true))) d.attention.rope = -1;
+  d.embedding_scale = TRY(b.positive_or("embedding_scale", 1));
+  if (TRY(b.file().float_or(b.key("residual_scale"), 0)) != 0)  // 0 stands for 1
+    d.residual_scale = TRY(b.positive("residual_scale"));
+  d.logit_scale = 1 / TRY(b.positive("logit_scale"));
+  decoder(b, p, d);
+  return {};
+}
+
+}  // namespace
+
+extern const Architecture arch_granite;
+const Architecture arch_granite{"granite", "Granite 3, Granite 4 (dense)", describe};
+
+}  // namespace brass
