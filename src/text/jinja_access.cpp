@@ -16,7 +16,12 @@ static Value method_of(Runtime& rt, const Value& object, std::string_view name) 
 }
 
 Result<Value> get_attribute(Runtime& rt, const Value& object, const Value& name) {
-  if (object.is_undefined()) return undefined_error(object);
+  if (object.is_undefined()) {
+    // What every object has in Python is there, but the sandbox gives out nothing of it.
+    if (name.bytes() == "__class__" || name.bytes() == "__init__")
+      return Value::undefined(Ref<Object>(name.raw()));
+    return undefined_error(object);
+  }
   if (auto* opaque = object.as<Opaque>()) return opaque->attribute(rt, name);
   if (object.is(Kind::tuple) && object.items().group()) {
     if (name.bytes() == "grouper") return object.items()[0];

@@ -277,11 +277,11 @@ Result<JsonStyle> json_style(Runtime& rt, const Bound& bound) {
   if (given(bound[2])) {
     style.item_separator = Text(",", true);
     if (bound[2]->is_string()) {
-      style.indent = bound[2]->bytes();
+      style.indent = bound[2]->str().text();
     } else {
       const Int width = TRY(to_index(*bound[2], "the indent"));
       if (width > 10'000) return fail("the indent is too large");
-      style.indent = std::string(static_cast<size_t>(std::max<Int>(0, width)), ' ');
+      style.indent = Text(std::string(static_cast<size_t>(std::max<Int>(0, width)), ' '), true);
     }
   }
   if (given(bound[3])) {

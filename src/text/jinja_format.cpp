@@ -50,7 +50,8 @@ class Percent {
       TRY(rt_.room(out_.size()));
     }
     out_.append(format_, start, bytes_.size());
-    const bool mapping = values_.is(Kind::dict) || values_.is(Kind::list) || values_.is_undefined();
+    const bool mapping = values_.is(Kind::dict) || values_.is(Kind::list) || values_.is_undefined() ||
+                         values_.as<Range>() != nullptr;
     const size_t available = values_.is(Kind::tuple) ? values_.items().size() : 1;
     if (!mapping && used_ < available) return fail("not all values were used by the format");
     return rt_.heap().string(std::move(out_), markup_);
@@ -262,7 +263,7 @@ class Fields {
     } else if (conversion != 0) {
       return fail("unknown conversion '{}' in the format", conversion);
     }
-    return format_value(rt_, value, spec.view());
+    return format_value(rt_, value, spec);
   }
 
   Result<Value> lookup(std::string_view name) {

@@ -9,6 +9,8 @@
 namespace brass::jinja {
 
 const Builtin* find_container_method(const Value& object, std::string_view name);  // jinja_containers.cpp
+const Builtin* find_number_method(const Value& object, std::string_view name);     // jinja_number_methods.cpp
+Result<Value> encode(Runtime& rt, Args& args);                                     // jinja_bytes.cpp
 
 namespace {
 
@@ -388,6 +390,7 @@ constexpr Builtin kStringMethods[] = {
     {"casefold", mapped<casefold>},
     {"center", padded<Side::both>},
     {"count", count_method},
+    {"encode", encode},
     {"endswith", starts_or_ends<true>},
     {"expandtabs", expandtabs},
     {"find", find_method_<Find::first>},
@@ -437,6 +440,7 @@ static_assert(in_order(kStringMethods));
 
 const Builtin* find_method(const Value& object, std::string_view name) {
   if (object.is_string()) return find_in({{kStringMethods, std::size(kStringMethods)}}, name);
+  if (object.is_number()) return find_number_method(object, name);
   return find_container_method(object, name);
 }
 

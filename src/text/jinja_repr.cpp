@@ -110,7 +110,7 @@ class Repr {
       return add(">", true);
     }
     if (auto* view = value.as<DictView>()) return this->view(*view);
-    return add(value.as<Opaque>()->repr(), true);
+    return add(value.as<Opaque>()->repr(), value.as<Opaque>()->trusted());
   }
 
  private:
@@ -278,7 +278,7 @@ class Json {
   Result<> newline() {
     if (!style_.indent) return {};
     TRY(add("\n", true));
-    for (int i = 0; i < depth_; i++) TRY(add(*style_.indent, true));
+    for (int i = 0; i < depth_; i++) out_.append(*style_.indent);
     return {};
   }
   // Writes the inside of a container one level deeper.

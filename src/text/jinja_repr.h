@@ -20,7 +20,7 @@ Result<Text> to_text(Runtime& rt, const Value& value);  // str()
 struct JsonStyle {
   bool ensure_ascii = false;
   bool sort_keys = false;
-  std::optional<std::string> indent;  // one level; absent: all on one line
+  std::optional<Text> indent;  // one level; absent: all on one line
   Text item_separator = Text(", ", true);
   Text key_separator = Text(": ", true);
 };

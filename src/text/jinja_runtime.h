@@ -74,6 +74,7 @@ class Opaque : public Container {
   virtual bool callable() const { return false; }
   virtual Result<Value> call(Runtime& rt, Args args);
   virtual std::string repr() const;
+  virtual bool trusted() const { return true; }  // whether its repr is the template's own
 };
 
 class Iterator : public Opaque {

@@ -37,11 +37,11 @@ Text align_number(const std::string& head, const std::string& digits, const Spec
   const size_t missing = spec.width > have ? spec.width - have : 0;
   std::string filling;
   for (size_t i = 0; i < missing; i++) filling += spec.fill;
-  if (spec.align == '=') return Text(head + filling + digits, true);
-  if (spec.align == '<') return Text(head + digits + filling, true);
-  if (spec.align != '^') return Text(filling + head + digits, true);
+  if (spec.align == '=') return Text(head + filling + digits, spec.trusted);
+  if (spec.align == '<') return Text(head + digits + filling, spec.trusted);
+  if (spec.align != '^') return Text(filling + head + digits, spec.trusted);
   const size_t left = missing / 2 * spec.fill.size();
-  return Text(filling.substr(0, left) + head + digits + filling.substr(left), true);
+  return Text(filling.substr(0, left) + head + digits + filling.substr(left), spec.trusted);
 }
 
 Result<Text> format_integer(Int value, const Spec& spec) {
@@ -53,7 +53,9 @@ Result<Text> format_integer(Int value, const Spec& spec) {
       return fail("no such character");
     std::string out;
     append_utf8(out, static_cast<char32_t>(value));
-    return align_number("", out, spec);
+    Spec input = spec;
+    input.trusted = false;  // a number may have come from anywhere
+    return align_number("", out, input);
   }
   const unsigned base = spec.type == 'b' ? 2 : spec.type == 'o' ? 8 : (spec.type | 32) == 'x' ? 16 : 10;
   std::string digits = digits_of(magnitude, base, spec.type == 'X');
@@ -156,12 +158,12 @@ Text format_text(const Text& text, const Spec& spec) {
     out = text.slice(0, code_point_offset(text.view(), static_cast<size_t>(*spec.precision)));
   }
   if (spec.align != '^')
-    return pad(out, spec.width, spec.align == '>' ? Side::left : Side::right, Text(spec.fill, true));
+    return pad(out, spec.width, spec.align == '>' ? Side::left : Side::right, Text(spec.fill, spec.trusted));
   const size_t length = count_code_points(out.view());
   if (spec.width <= length) return out;
   const size_t left = (spec.width - length) / 2;  // not str.center's rule
-  return pad(pad(out, length + left, Side::left, Text(spec.fill, true)), spec.width, Side::right,
-             Text(spec.fill, true));
+  return pad(pad(out, length + left, Side::left, Text(spec.fill, spec.trusted)), spec.width, Side::right,
+             Text(spec.fill, spec.trusted));
 }
 
 Result<size_t> parse_format_number(std::string_view text, size_t& at, std::string_view what) {
@@ -208,9 +210,11 @@ Result<Spec> parse_spec(std::string_view text) {
 
 bool one_of(char c, std::string_view set) { return c != 0 && set.find(c) != std::string_view::npos; }
 
-Result<Text> format_value(Runtime& rt, const Value& value, std::string_view spec_text) {
+Result<Text> format_value(Runtime& rt, const Value& value, const Text& text) {
+  const std::string_view spec_text = text.view();
   if (spec_text.empty()) return to_text(rt, value);
-  const Spec spec = TRY(parse_spec(spec_text));
+  Spec spec = TRY(parse_spec(spec_text));
+  spec.trusted = text.trusted();
   TRY(rt.step(spec.width / 16));
   const auto refuse = [&] {
     return fail("format '{}' does not fit a value of type {}", spec_text, type_name(value));

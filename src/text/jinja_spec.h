@@ -20,6 +20,7 @@ struct Spec {
   char grouping = 0;  // , _ or 0
   std::optional<int> precision;
   char type = 0;
+  bool trusted = true;  // the template's own; else numbers come out as input
 };
 
 Result<Spec> parse_spec(std::string_view text);
@@ -30,7 +31,7 @@ Result<Text> format_integer(Int value, const Spec& spec);
 Result<Text> format_real(double value, const Spec& spec);
 Text format_text(const Text& text, const Spec& spec);
 // format(value, spec)
-Result<Text> format_value(Runtime& rt, const Value& value, std::string_view spec_text);
+Result<Text> format_value(Runtime& rt, const Value& value, const Text& text);
 
 std::string sign_of(bool negative, char sign);
 // Brings sign, prefix and digits to the width, with Python's rules for '=' and zeros.

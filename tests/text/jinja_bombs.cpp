@@ -70,6 +70,27 @@ TEST(JinjaBombs, Endless) {
       "", small());
 }
 
+TEST(JinjaBombs, Filters) {
+  expect_error("{{ ('a' * 9999999)|list|pprint }}", "", small());
+  expect_error("{{ ('a-' * 999999)|wordwrap(1) }}", "", small());
+  expect_error("{% for i in range(9999) %}{{ ('a' * 9999)|urlize }}{% endfor %}", "", small());
+  expect_error("{% for i in range(9999) %}{{ ('%s' % ('(' * 9999))|urlize }}{% endfor %}", "", small());
+  expect_error("{{ ('a' * 99999).translate({97: 'b' * 99999}) }}", "memory", small());
+  expect_error("{% for i in range(9999) %}{{ range(9999)|list|sort|join }}{% endfor %}", "", small());
+}
+
+// What went wrong says where.
+TEST(JinjaBombs, ErrorsNameTheirPlace) {
+  for (const char* source : {"\n {{ 1 / 0 }}", "\n {{ missing.x }}", "\n {% if %}", "\n {{ 'a' + 1 }}",
+                             "\n {{ x|nothing }}", "\n {{ [1]|random }}", "\n {{ raise_exception('no') }}",
+                             "\n {% for %}", "\n {{ 'a", "\n {{ range(10**9) }}",
+                             "\n {% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "\n {% include 'x' %}"}) {
+    const auto result = render(source);
+    ASSERT_FALSE(result) << source;
+    EXPECT_EQ(result.error().message.find("template line 2, column "), 0u) << result.error().message;
+  }
+}
+
 TEST(JinjaBombs, Large) {
   expect_error("{{ range(10**9) }}", "range is too big");
   expect_error("{{ 'x' * 10**9 }}", "too large");

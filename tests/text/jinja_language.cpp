@@ -169,5 +169,35 @@ TEST(JinjaLanguage, SyntaxErrorsHavePlaces) {
   });
 }
 
+TEST(JinjaLanguage, Prose) {
+  check({
+      {"{{ 'the quick brown-fox jumps'|wordwrap(7) }}", "the\nquick\nbrown-\nfox\njumps"},
+      {"{{ 'abcdefghij kl'|wordwrap(4, false) }}|{{ 'abcdefghij'|wordwrap(4) }}",
+       "abcdefghij\nkl|abcd\nefgh\nij"},
+      {"{{ 'a http://x.org/y). b@c.de <'|urlize }}",
+       "a <a href=\"http://x.org/y\" rel=\"noopener\">http://x.org/y</a>). <a "
+       "href=\"mailto:b@c.de\">b@c.de</a> &lt;"},
+      {"{{ 'www.example.com/long'|urlize(8, true, target='_top') }}",
+       "<a href=\"https://www.example.com/long\" rel=\"nofollow noopener\" target=\"_top\">www.exam...</a>"},
+      {"{{ {'b': 1, 'a': [1, 'x']}|pprint }}", "{'a': [1, 'x'], 'b': 1}"},
+      {"{{ ('word ' * 20)|pprint }}",
+       "('word word word word word word word word word word word word word word word '\n 'word word word "
+       "word word ')"},
+      {"{% if false %}{{ [1]|random }}{% endif %}x", "x"},
+      {"{{ 'abc'.translate('abc'.maketrans('ab', 'xy')) }}", "xyc"},
+      {"{{ 'é'.encode() }} {{ 'é'.encode().decode() }} {{ (5).bit_length() }}", "b'\\xc3\\xa9' é 3"},
+  });
+}
+
+// Jinja computes what is constant by other rules.
+TEST(JinjaLanguage, Constants) {
+  check({
+      {"[{{ 'abc'[{}:1] }}]", "[]"},
+      {"{% if false and x|nothing %}a{% else %}b{% endif %}", "b"},
+      {"{{ false and x|nothing }}", "False"},
+      {"{{ 1 > 2 > x['a':] }}", "False"},
+  });
+}
+
 }  // namespace
 }  // namespace brass::jinja

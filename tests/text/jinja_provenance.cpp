@@ -38,6 +38,21 @@ TEST(JinjaProvenance, InputStaysMarked) {
   EXPECT_EQ(marked("{% macro m(v) %}<{{ v }}>{% endmacro %}{{ m(u) }}", context), "[<] <b> [>]");
   EXPECT_EQ(marked("{{ 'a,b'.split(',') | first }}{{ l|first }}", context), "[a]x");
   EXPECT_EQ(marked("{{ u|e }}{{ u|indent(1, true) }}", context), " &lt;b&gt; [ ] <b> ");
+  EXPECT_EQ(marked("{{ u[::-1] }}{{ u * 2 }}{{ u|title }}{{ u|reverse }}", context),
+            " >b<  <b>  <b>  <B>  >b< ");
+  EXPECT_EQ(marked("{{ u ~ 'a' ~ n }}{{ u|center(7) }}", context), " <b> [a5 ] <b> [ ]");
+  EXPECT_EQ(marked("{{ u|string|list|join }}{{ '-'.join(l) }}", context), " <b> x[-]y");
+  EXPECT_EQ(marked("{{ u|wordwrap(2) }}{{ u|trim|urlize }}", context), " <[\n]b>&lt;b&gt;");
+  EXPECT_EQ(marked("{{ u|pprint }}{{ d|pprint }}", context), "' <b> '{'k': 'v'}");
+  EXPECT_EQ(marked("{{ 'ab'.translate({97: u, 98: 60}) }}", context), " <b> <");
+  EXPECT_EQ(marked("{{ '%c' % 60 }}{{ '{:c}'.format(60) }}", context), "<<");
+  EXPECT_EQ(marked("{{ [1]|tojson(indent=u) }}", context), "[[\n] <b> [1\n]]");
+  EXPECT_EQ(marked("{{ f.format('a') }}{{ f.format(7) }}", R"({"f": "{:<>3}"})"), "<<[a]<<7");
+  EXPECT_EQ(marked("{% macro m() %}{{ kwargs }}{% endmacro %}{{ m(**d) }}", context), "[{]'k'[: ]'v'[}]");
+  EXPECT_EQ(marked("{% set ns = namespace(t='') %}{% for x in l %}{% set ns.t = ns.t + x + ';' %}{% endfor "
+                   "%}{{ ns.t }}",
+                   context),
+            "x[;]y[;]");
   EXPECT_EQ(marked("{% for k in d %}{{ k }}={{ d[k] }}{% endfor %}", context), "k[=]v");
 }
 
