@@ -82,7 +82,44 @@ VARIANTS = {
                  dict(sliding_window=64, query_pre_attn_scalar=16, rope_parameters=gemma_rope())),
     "gemma3untied-a": ("Gemma3", 48, 6, 4, 1, 16, 56, False,
                        dict(sliding_window=16, query_pre_attn_scalar=16, rope_parameters=gemma_rope())),
+    "stablelm-a": ("StableLm", 64, 2, 4, 2, 16, 56, False,
+                   dict(use_qkv_bias=True, rope_parameters=rope("default", partial_rotary_factor=0.25))),
+    "stablelm-b": ("StableLm", 96, 3, 6, 3, 16, 40, True,
+                   dict(qk_layernorm=True, use_parallel_residual=True,
+                        rope_parameters=rope("default", partial_rotary_factor=0.5))),
+    "falcon-a": ("Falcon", 64, 2, 4, 1, 16, 256, True,
+                 dict(multi_query=True, new_decoder_architecture=False, alibi=False, bias=False)),
+    "falcon-b": ("Falcon", 48, 3, 6, 2, 8, 192, False,
+                 dict(new_decoder_architecture=True, num_ln_in_parallel_attn=2, alibi=False, bias=False)),
+    "nemotron-a": ("Nemotron", 64, 3, 4, 2, 16, 56, False,
+                   dict(norm_eps=1e-5, hidden_act="relu2", partial_rotary_factor=0.5,
+                        rope_parameters=rope("default", partial_rotary_factor=0.5))),
+    "exaone4window-a": ("Exaone4", 48, 5, 4, 1, 16, 56, False,
+                        dict(sliding_window=16, sliding_window_pattern=4, rope_parameters=rope("default"))),
+    "olmo3yarn-a": ("Olmo3", 64, 5, 4, 2, 16, 56, False,
+                    dict(sliding_window=16, max_position_embeddings=256,
+                         rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=64))),
+    "phi3long-a": ("Phi3", 64, 2, 4, 2, 16, 56, True,
+                   dict(max_position_embeddings=128, original_max_position_embeddings=32, partial_rotary_factor=0.75,
+                        rope_parameters=rope("longrope", partial_rotary_factor=0.75,
+                                             original_max_position_embeddings=32,
+                                             short_factor=[1.0 + 0.05 * i for i in range(6)],
+                                             long_factor=[1.0 + 1.1 * i for i in range(6)]))),
+    "phi3window-a": ("Phi3", 48, 3, 4, 4, 12, 56, False,
+                     dict(sliding_window=16, rope_parameters=rope("default"))),
+    "gemma2-b": ("Gemma2", 48, 5, 6, 3, 24, 56, True,
+                 dict(sliding_window=9, query_pre_attn_scalar=24, attn_logit_softcapping=4.0,
+                      final_logit_softcapping=3.0, rope_parameters=rope("default"))),
+    "cohere2-b": ("Cohere2", 64, 9, 4, 1, 16, 40, True,
+                  dict(sliding_window=11, logit_scale=0.3, rotary_pct=1.0, rope_parameters=rope("default"))),
+    "smollm3-b": ("SmolLM3", 64, 9, 8, 2, 8, 40, False, dict(rope_parameters=rope("default", rope_theta=5e6))),
+    "glm4-b": ("Glm4", 64, 3, 8, 2, 12, 48, True,
+               dict(attention_bias=True, rope_parameters=rope("default", partial_rotary_factor=0.5))),
 }
+# GGUF's name of the architecture, where it is not the family's in small letters.
+ARCHITECTURE = {"Olmo3": "olmo2"}
+# Families whose norm weights are stored as distances from 1.
+FROM_ONE = {"Gemma2", "Gemma3", "Nemotron"}
 
 
 # llama.cpp's reader takes the two limits and the attention factor of yarn as fixed, whatever the file says.
@@ -97,6 +134,10 @@ def make_model(name):
                     num_key_value_heads=kv_heads, head_dim=head, intermediate_size=ffn, tie_word_embeddings=tied,
                     max_position_embeddings=512, attn_implementation="eager", bos_token_id=None, eos_token_id=None,
                     pad_token_id=None)
+    if family == "Falcon":  # other names, and a head's size that follows from the rest
+        settings.update(num_kv_heads=settings.pop("num_key_value_heads"),
+                        ffn_hidden_size=settings.pop("intermediate_size"))
+        del settings["head_dim"]
     config = getattr(transformers, config_class)(**{**settings, **more})
     torch.manual_seed(sum(map(ord, name)) * 7919)
     model = getattr(transformers, family + "ForCausalLM")(config).eval()
@@ -108,7 +149,7 @@ def make_model(name):
             elif key.endswith("bias"):
                 p.normal_(0, 0.3)
             else:
-                p.normal_(0 if family == "Gemma3" else 1, 0.2)  # gemma adds 1 to its norm weights
+                p.normal_(0 if family in FROM_ONE else 1, 0.2)
     return model
 
 
@@ -133,7 +174,7 @@ def reference(name, model):
     top = logits[-1].topk(10)
     nine = lambda values: [float("%.9g" % v) for v in values]
     return logits, dict(
-        arch=VARIANTS[name][0].lower(), transformers_class=type(model).__name__,
+        arch=ARCHITECTURE.get(VARIANTS[name][0], VARIANTS[name][0].lower()), transformers_class=type(model).__name__,
         transformers_version=transformers.__version__, ids=ids,
         top10_last=[[int(i), float("%.9g" % v)] for i, v in zip(top.indices, top.values)],
         logits_last=nine(logits[-1].tolist()), logits_first=nine(logits[0].tolist()), nll=nine(nll.tolist()),
@@ -163,6 +204,12 @@ def convert(name, model, llama_cpp, out):
                 key = gguf.Keys.LLM.VOCAB_SIZE.format(arch=self.gguf_writer.arch)
                 if not any(key in shard for shard in self.gguf_writer.kv_data):
                     self.gguf_writer.add_vocab_size(VOCAB)
+
+            def modify_tensors(self, data, name, bid):
+                # StableLM's class returns its last tensors instead of yielding them, which loses them.
+                rest = yield from super().modify_tensors(data, name, bid)
+                if rest is not None:
+                    yield from rest
 
         with torch.inference_mode():
             NoVocabulary(folder, gguf.LlamaFileType.ALL_F32, out / (name + ".gguf")).write()
