@@ -115,6 +115,8 @@ struct TinyModel {
   ActKind act = ActKind::kSilu;
   bool tied = false;   // the head reads the embedding
   bool spare = false;  // a tensor that no operation reads
+  // Experts of width ffn, beside one that all tokens share, in place of the feed-forward; 0: none.
+  uint32_t experts = 0, used = 0;
 };
 
 // The kinds that tests go through.
@@ -155,6 +157,23 @@ inline TinyModel ragged_model() {  // no size a multiple of a tile
           .value = Type::Q5_1,
           .down = Type::F32,
           .head = Type::BF16};
+}
+// Experts whose rows are no whole panels, and whose slots are no whole cache lines.
+inline TinyModel expert_model() {
+  TinyModel m = ragged_model();
+  m.ffn = 96;
+  m.down = Type::Q5_1;
+  m.experts = 7;
+  m.used = 3;
+  return m;
+}
+inline TinyModel ragged_expert_model() {
+  TinyModel m = ragged_model();
+  m.ffn = 40;
+  m.down = Type::F16;
+  m.experts = 5;
+  m.used = 2;
+  return m;
 }
 
 class TinyModelBuilder {
@@ -253,16 +272,48 @@ class TinyModelBuilder {
     return b_.op(OpKind::kAdd, blk(l, "attn_residual"), {y, x}, Rows::kT, m_.d, {}, {}, index);
   }
 
+  ValueId expert_linear(uint32_t l, std::string_view what, ValueId x, ValueId route, Type type, uint32_t rows,
+                        uint32_t cols, bool own_input) {
+    const std::string name = blk(l, what);
+    const WeightId w =
+        b_.matrix(name, type, m_.experts * rows, cols, 1 / std::sqrt(static_cast<float>(cols)));
+    const WeightId bias =
+        b_.vector(name + ".bias", random_floats(m_.experts * rows, 4000 + weights_++, 0.1f));
+    return b_.op(OpKind::kMoeLinear, name, {x, route}, Rows::kT, m_.used * rows, {w, bias},
+                 ExpertAttrs{m_.experts, m_.used, true, own_input}, static_cast<int32_t>(l));
+  }
+
+  ValueId experts(uint32_t l, ValueId h) {
+    const auto index = static_cast<int32_t>(l);
+    const ValueId scores = linear(l, "ffn_gate_inp", h, Type::F32, m_.experts, m_.d, true);
+    const ValueId route =
+        b_.op(OpKind::kMoeRoute, blk(l, "route"), {scores}, Rows::kT, 2 * m_.used, {},
+              RouteAttrs{.experts = m_.experts, .used = m_.used, .renormalize = true}, index);
+    const ValueId gate = expert_linear(l, "ffn_gate_exps", h, route, m_.attention, m_.ffn, m_.d, false);
+    const ValueId up = expert_linear(l, "ffn_up_exps", h, route, m_.value, m_.ffn, m_.d, false);
+    const ValueId y = b_.op(OpKind::kActMul, blk(l, "exps_act"), {gate, up}, Rows::kT, m_.used * m_.ffn, {},
+                            ActAttrs{m_.act}, index);
+    const ValueId slots = expert_linear(l, "ffn_down_exps", y, route, m_.down, m_.d, m_.ffn, true);
+    const ValueId shared_gate = linear(l, "ffn_gate_inp_shexp", h, Type::F32, 1, m_.d, false);
+    return b_.op(OpKind::kMoeCombine, blk(l, "combine"), {slots, route, dense(l, h), shared_gate}, Rows::kT,
+                 m_.d, {}, ExpertAttrs{m_.experts, m_.used}, index);
+  }
+
   ValueId feed_forward(uint32_t l, ValueId x) {
     const auto index = static_cast<int32_t>(l);
     const ValueId h = norm(blk(l, "ffn_norm"), x, Rows::kT, index);
-    const ValueId gate = linear(l, "ffn_gate", h, m_.attention, m_.ffn, m_.d, false);
-    const ValueId up = linear(l, "ffn_up", h, m_.attention, m_.ffn, m_.d, false);
-    ValueId y =
-        b_.op(OpKind::kActMul, blk(l, "ffn_act"), {gate, up}, Rows::kT, m_.ffn, {}, ActAttrs{m_.act}, index);
-    y = linear(l, "ffn_down", y, m_.down, m_.d, m_.ffn, false);
+    ValueId y = m_.experts > 0 ? experts(l, h) : dense(l, h);
     if (m_.post_norm) y = norm(blk(l, "post_ffn_norm"), y, Rows::kT, index);
     return b_.op(OpKind::kAdd, blk(l, "ffn_residual"), {y, x}, Rows::kT, m_.d, {}, {}, index);
+  }
+
+  ValueId dense(uint32_t l, ValueId h) {
+    const auto index = static_cast<int32_t>(l);
+    const ValueId gate = linear(l, "ffn_gate", h, m_.attention, m_.ffn, m_.d, false);
+    const ValueId up = linear(l, "ffn_up", h, m_.attention, m_.ffn, m_.d, false);
+    const ValueId y =
+        b_.op(OpKind::kActMul, blk(l, "ffn_act"), {gate, up}, Rows::kT, m_.ffn, {}, ActAttrs{m_.act}, index);
+    return linear(l, "ffn_down", y, m_.down, m_.d, m_.ffn, false);
   }
 
   TinyModel m_;

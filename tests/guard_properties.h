@@ -42,11 +42,13 @@ class GuardProperties : public DeviceTest {
 };
 
 TEST_P(GuardProperties, StepsTouchOnlyWhatTheyDeclare) {
-  for (const auto& [name, model] : std::vector<std::pair<std::string, TinyModel>>{{"plain", plain_model()},
-                                                                                  {"qwen", qwen_like()},
-                                                                                  {"gemma", gemma_like()},
-                                                                                  {"ragged", ragged_model()},
-                                                                                  {"small", small_model()}}) {
+  for (const auto& [name, model] :
+       std::vector<std::pair<std::string, TinyModel>>{{"plain", plain_model()},
+                                                      {"qwen", qwen_like()},
+                                                      {"gemma", gemma_like()},
+                                                      {"ragged", ragged_model()},
+                                                      {"small", small_model()},
+                                                      {"experts", expert_model()}}) {
     SCOPED_TRACE(name);
     const auto graph = build_tiny(model);
     for (const uint32_t threads : {1u, 2u})

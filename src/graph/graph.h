@@ -131,9 +131,9 @@ struct SliceAttrs {
 // moe_route: logits [·, experts] → route [·, 2 · used]: the expert of each slot (a whole number as f32), then
 // the slots' weights. s = score of the logits; c = s (+ weights[0] [experts], the selection bias). With
 // `groups`, experts stand in that many equal runs, of which the `groups_used` best ones (by their group score
-// over c) keep their c, the others drop out. The `used` largest c are selected, equal ones in order of number,
-// slots by falling c. w = s of the selected; with `renormalize` ÷ max(Σ w, min_sum); · scale; (· weights[1]
-// [experts] of the expert). Sums and softmax in f32 or wider.
+// over c) keep their c, the others drop out. The `used` largest c are selected, NaN above all, equal ones in
+// order of number, slots by falling c. w = s of the selected; with `renormalize` ÷ max(Σ w, min_sum); · scale;
+// (· weights[1] [experts] of the expert). Sums and softmax in f32 or wider.
 enum class RouteScore : uint8_t { kSoftmax, kSigmoid, kSoftmaxOfSelected };
 enum class GroupScore : uint8_t { kMax, kTop2Sum };
 struct RouteAttrs {

@@ -101,6 +101,8 @@ bool is_row_wise(OpKind kind) {
     case OpKind::kSoftcap:
     case OpKind::kQuantAct:
     case OpKind::kRopeTable:
+    case OpKind::kMoeRoute:
+    case OpKind::kMoeCombine:
       return true;
     default:
       return false;

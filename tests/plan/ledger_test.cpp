@@ -53,6 +53,23 @@ TEST(Ledger, ABatchReadsEachWeightOnce) {
   EXPECT_EQ(plan_cost(*plan, {8, 8, 0}).weight_bytes, plan_cost(*plan, {1, 1, 0}).weight_bytes + 7 * row);
 }
 
+// One token reads the experts that it uses; many tokens those that are expected of an even spread, at most all.
+TEST(Ledger, ExpertsAreCountedAsExpected) {
+  const TinyModel model = expert_model();
+  const auto graph = build_tiny(model);
+  uint64_t of_experts = 0;
+  for (const Weight& w : graph->weights)
+    if (w.name.find("_exps") != std::string::npos) of_experts += w.data.size();
+  const uint64_t row = graph->weights[0].data.size() / graph->weights[0].rows;
+  const uint64_t others = bytes_by_hand(*graph, false, 0, true) - of_experts;
+  for (const auto& [t, share] : {std::pair{1u, 3 / 7.0}, {2u, 1 - 16 / 49.0}, {1000u, 1.0}}) {
+    const auto plan = *compile(graph, {bucket(t), 1}, fused_profile());
+    EXPECT_NEAR(static_cast<double>(plan_cost(*plan, {t, 1, 0}).weight_bytes),
+                static_cast<double>(others + t * row) + share * static_cast<double>(of_experts), 10)
+        << t;
+  }
+}
+
 TEST(Ledger, KvBytesFollowDepthWindowAndType) {
   const TinyModel model = gemma_like();  // layers 0 and 2 see 20 positions
   const auto graph = build_tiny(model);

@@ -78,6 +78,10 @@ std::unique_ptr<StepRunner> make_runner(const State& state, const Plan& plan, co
       return make_heads_runner(state, plan, step);
     case OpKind::kAttention:
       return make_attention_runner(state, plan, step);
+    case OpKind::kMoeRoute:
+    case OpKind::kMoeLinear:
+    case OpKind::kMoeCombine:
+      return make_experts_runner(state, plan, step);
     case OpKind::kAct:
     case OpKind::kActMul:
     case OpKind::kSoftcap:
@@ -136,7 +140,7 @@ class CpuDevice : public Device {
 
  private:
   Pool make_pool(const MemoryGroup& group, const PoolSpec& spec) const;
-  Result<> pack_matrix(const Weight& w, PackedWeight& packed);
+  Result<> pack_matrix(const Weight& w, uint32_t part_rows, PackedWeight& packed);
   Result<> read_vector(const Weight& w, std::vector<float>& values) const;
   void find_runs(const Batch& batch);
 
@@ -166,18 +170,44 @@ Result<> CpuDevice::read_vector(const Weight& w, std::vector<float>& values) con
   return {};
 }
 
+// Rows of each weight that are packed together, beginning at a panel: those of one expert, or all.
+std::vector<uint32_t> part_rows(const Graph& graph) {
+  std::vector<uint32_t> rows(graph.weights.size(), 0);
+  for (const Op& op : graph.ops) {
+    for (const WeightId id : op.weights) {
+      const Weight& w = graph.weights[static_cast<size_t>(id)];
+      if (w.kind == WeightKind::kVector) continue;
+      const uint32_t part = op.kind == OpKind::kMoeLinear ? w.rows / op.as<ExpertAttrs>().experts : w.rows;
+      uint32_t& known = rows[static_cast<size_t>(id)];
+      ENSURE(known == 0 || known == part || (known % kPanelRows == 0 && part % kPanelRows == 0),
+             "'{}' is read in parts of {} and of {} rows", w.name, known, part);
+      known = part;
+    }
+  }
+  for (size_t i = 0; i < rows.size(); i++)
+    if (rows[i] == 0) rows[i] = graph.weights[i].rows;
+  return rows;
+}
+
+uint32_t panel_count(uint32_t rows) { return (rows + kPanelRows - 1) / kPanelRows; }
+uint32_t panel_count(const Weight& w, uint32_t part_rows) {
+  return w.rows / part_rows * panel_count(part_rows);
+}
+
 // Every thread packs the panels that it will read in decode: memory is first touched where it is used.
-Result<> CpuDevice::pack_matrix(const Weight& w, PackedWeight& packed) {
+Result<> CpuDevice::pack_matrix(const Weight& w, uint32_t part_rows, PackedWeight& packed) {
   const Kernels& k = *state_.kernels;
   const Format& format = *find_format(w.type);
   const size_t bytes = row_bytes(format, w.cols);
-  const uint32_t panels = (w.rows + kPanelRows - 1) / kPanelRows;
+  const uint32_t panels = panel_count(w, part_rows), part_panels = panel_count(part_rows);
   std::atomic<bool> finite{true};
   auto work = [&](uint32_t thread) {
     const Part mine = part_of(panels, thread, state_.threads());
     std::vector<std::byte> gathered(w.slice.run == 0 ? 0 : kPanelRows * bytes);
     for (uint32_t p = mine.begin; p < mine.end && finite.load(std::memory_order_relaxed); p++) {
-      const uint32_t row = p * kPanelRows, rows = std::min(kPanelRows, w.rows - row);
+      const uint32_t in_part = p % part_panels * kPanelRows;
+      const uint32_t row = p / part_panels * part_rows + in_part;
+      const uint32_t rows = std::min(kPanelRows, part_rows - in_part);
       const std::byte* source = w.data.data() + size_t{w.slice.row(row)} * bytes;
       if (!gathered.empty()) {
         for (uint32_t r = 0; r < rows; r++)
@@ -200,15 +230,17 @@ Result<> CpuDevice::upload(const Graph& graph, const Progress& progress,
   const Kernels& k = *state_.kernels;
   state_.matrices.assign(graph.weights.size(), PackedWeight{});
   state_.vectors.assign(graph.weights.size(), {});
+  const std::vector<uint32_t> parts = part_rows(graph);
   size_t total = 0;
   uint64_t file_bytes = 0, done = 0;
-  for (const Weight& w : graph.weights) {
+  for (size_t i = 0; i < graph.weights.size(); i++) {
+    const Weight& w = graph.weights[i];
     file_bytes += w.bytes();
     if (w.kind != WeightKind::kMatrix) continue;
     if (!k.can_pack(w.type))
       return fail("tensor '{}' is {}, which the CPU tier '{}' has no kernel for", w.name,
                   find_format(w.type)->name, k.name);
-    total += round_up(k.panel_bytes(w.type, w.cols) * ((w.rows + kPanelRows - 1) / kPanelRows), 4096);
+    total += round_up(k.panel_bytes(w.type, w.cols) * panel_count(w, parts[i]), 4096);
   }
   state_.weight_memory = TRY(Memory::allocate(total));
   std::byte* at = state_.weight_memory.data();
@@ -218,9 +250,11 @@ Result<> CpuDevice::upload(const Graph& graph, const Progress& progress,
       TRY_VOID(read_vector(w, state_.vectors[i]));
     } else {
       PackedWeight& packed = state_.matrices[i];
-      packed = {w.type, w.rows, w.cols, k.panel_bytes(w.type, w.cols), at};
-      at += round_up(packed.panel_bytes * ((w.rows + kPanelRows - 1) / kPanelRows), 4096);
-      TRY_VOID(pack_matrix(w, packed));
+      const uint32_t panels = panel_count(w, parts[i]);
+      packed = {w.type, parts[i] == w.rows ? w.rows : panels * kPanelRows, w.cols,
+                k.panel_bytes(w.type, w.cols), at};
+      at += round_up(packed.panel_bytes * panels, 4096);
+      TRY_VOID(pack_matrix(w, parts[i], packed));
       release(w);
     }
     done += w.bytes();
@@ -402,9 +436,10 @@ Caps caps_of(const Kernels& kernels, uint32_t threads, KvType k_type, KvType v_t
             .private_rows = 4,
             .kv = {value_bytes(k_type), value_bytes(v_type)}};
   for (const OpKind op :
-       {OpKind::kEmbed, OpKind::kGatherRows, OpKind::kRmsNorm, OpKind::kLayerNorm, OpKind::kHeadNorm,
-        OpKind::kLinear, OpKind::kAct, OpKind::kConcat, OpKind::kSlice, OpKind::kLmHead, OpKind::kActMul,
-        OpKind::kRopeTable, OpKind::kRope, OpKind::kKvWrite, OpKind::kAttention, OpKind::kAdd, OpKind::kScale,
+       {OpKind::kEmbed,   OpKind::kGatherRows, OpKind::kRmsNorm,   OpKind::kLayerNorm,  OpKind::kHeadNorm,
+        OpKind::kLinear,  OpKind::kAct,        OpKind::kConcat,    OpKind::kSlice,      OpKind::kLmHead,
+        OpKind::kActMul,  OpKind::kMoeRoute,   OpKind::kMoeLinear, OpKind::kMoeCombine, OpKind::kRopeTable,
+        OpKind::kRope,    OpKind::kKvWrite,    OpKind::kAttention, OpKind::kAdd,        OpKind::kScale,
         OpKind::kSoftcap, OpKind::kQuantAct})
     caps.operations.insert(op);
   caps.rules = {

@@ -73,7 +73,8 @@ struct State {
   const Kernels* kernels = nullptr;
   std::unique_ptr<ThreadPool> pool;
   Memory weight_memory;
-  std::vector<PackedWeight> matrices;       // [weight]; data null for vectors
+  // [weight]; data null for vectors. The rows of each expert begin at a panel (`rows` counts the padding between).
+  std::vector<PackedWeight> matrices;
   std::vector<std::vector<float>> vectors;  // [weight]; empty for matrices
   std::vector<Pool> pools;                  // [group]
   uint32_t threads() const { return pool->size(); }
@@ -133,6 +134,7 @@ std::unique_ptr<StepRunner> make_columns_runner(const State& state, const Plan& 
 std::unique_ptr<StepRunner> make_linear_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_glu_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_heads_runner(const State& state, const Plan& plan, const Step& step);
+std::unique_ptr<StepRunner> make_experts_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_attention_runner(const State& state, const Plan& plan, const Step& step);
 
 }  // namespace brass::cpu

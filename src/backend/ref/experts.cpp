@@ -23,18 +23,21 @@ std::vector<double> scores_of(const RouteAttrs& a, const float* logits) {
   return s;  // softmax of the selected: still the logits
 }
 
+// Higher first; NaN before all, so that it is selected and reaches the result.
+bool before(double a, double b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
+
 // Groups that are not among the best drop out.
 void drop_groups(const RouteAttrs& a, std::vector<double>& choice) {
   const uint32_t size = a.experts / a.groups;
   std::vector<double> score(a.groups);
   for (uint32_t g = 0; g < a.groups; g++) {
     std::vector<double> members(choice.begin() + g * size, choice.begin() + (g + 1) * size);
-    std::ranges::sort(members, std::greater<>());
+    std::ranges::sort(members, before);
     score[g] = a.group_score == GroupScore::kMax || size == 1 ? members[0] : members[0] + members[1];
   }
   std::vector<uint32_t> order(a.groups);
   std::iota(order.begin(), order.end(), 0u);
-  std::ranges::stable_sort(order, [&](uint32_t x, uint32_t y) { return score[x] > score[y]; });
+  std::ranges::stable_sort(order, before, [&](uint32_t g) { return score[g]; });
   for (uint32_t i = a.groups_used; i < a.groups; i++)
     std::fill_n(choice.begin() + order[i] * size, size, -std::numeric_limits<double>::infinity());
 }
@@ -48,7 +51,7 @@ void route_row(const Run& run, const Op& op, const float* logits, float* route) 
   if (a.groups_used < a.groups) drop_groups(a, choice);
   std::vector<uint32_t> order(a.experts);
   std::iota(order.begin(), order.end(), 0u);
-  std::ranges::stable_sort(order, [&](uint32_t x, uint32_t y) { return choice[x] > choice[y]; });
+  std::ranges::stable_sort(order, before, [&](uint32_t e) { return choice[e]; });
 
   std::vector<double> w(a.used);
   for (uint32_t i = 0; i < a.used; i++) w[i] = score[order[i]];
