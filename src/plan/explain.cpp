@@ -14,16 +14,22 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return text;
 }
 
+// "Q4_K 4864x896", with " (2.0 of 8 experts)" of those that a step is expected to read.
+std::string matrix_text(const Plan& plan, const Op& op, const Weight& w, const Sizes& sizes) {
+  const std::string text = fmt::format("{} {}x{}", find_format(w.type)->name, w.rows, w.cols);
+  if (op.kind != OpKind::kMoeLinear) return text;
+  const auto& a = op.as<ExpertAttrs>();
+  const uint64_t rows = row_count(plan.value(op.out[0]).rows, sizes);
+  return fmt::format("{} ({:.1f} of {} experts)", text, expected_experts(a.experts, a.used, rows), a.experts);
+}
+
 // "glu{Q4_K 4864x896, Q4_K 4864x896}": the rule and the matrices that it reads.
-std::string kernel_text(const Plan& plan, const Step& step) {
+std::string kernel_text(const Plan& plan, const Step& step, const Sizes& sizes) {
   std::vector<std::string> weights;
-  for (const uint32_t o : step.ops) {
-    for (const WeightId id : plan.ops[o].weights) {
-      const Weight& w = plan.weight(id);
-      if (w.kind == WeightKind::kMatrix)
-        weights.push_back(fmt::format("{} {}x{}", find_format(w.type)->name, w.rows, w.cols));
-    }
-  }
+  for (const uint32_t o : step.ops)
+    for (const WeightId id : plan.ops[o].weights)
+      if (plan.weight(id).kind == WeightKind::kMatrix)
+        weights.push_back(matrix_text(plan, plan.ops[o], plan.weight(id), sizes));
   if (weights.empty()) return std::string(step.rule);
   return fmt::format("{}{{{}}}", step.rule, join(weights, ", "));
 }
@@ -76,9 +82,9 @@ std::string flops_text(uint64_t n) {
 std::vector<StepRow> explain_rows(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
   std::vector<StepRow> rows;
   for (const Step& step : plan.steps) {
-    rows.push_back({plan.ops[step.ops[0]].name, kernel_text(plan, step), operands_text(plan, step),
-                    step.ops.size() > 1 ? std::string(step.rule) : "", step.barrier,
-                    step_cost(plan, step, {.t = t, .r = r, .s = depth})});
+    rows.push_back({plan.ops[step.ops[0]].name, kernel_text(plan, step, {.t = t, .r = r, .s = depth}),
+                    operands_text(plan, step), step.ops.size() > 1 ? std::string(step.rule) : "",
+                    step.barrier, step_cost(plan, step, {.t = t, .r = r, .s = depth})});
   }
   return rows;
 }

@@ -56,6 +56,22 @@ void set(gguf::SynthSpec& spec, const std::string& key, MetaValue value) {
   spec.metadata.emplace_back(key, std::move(value));
 }
 
+// The same with 6 experts in place of the feed-forward part.
+gguf::SynthSpec small_mixtral() {
+  gguf::SynthSpec spec = small_llama();
+  set(spec, "llama.expert_count", uint32_t{6});
+  set(spec, "llama.expert_used_count", uint32_t{2});
+  spec.tensors.resize(spec.tensors.size() - 3);
+  const auto add = [&](const char* name, std::vector<uint64_t> dims) {
+    spec.tensors.push_back({name, std::move(dims), Type::F32});
+  };
+  add("blk.0.ffn_gate_inp.weight", {64, 6});
+  add("blk.0.ffn_gate_exps.weight", {64, 96, 6});
+  add("blk.0.ffn_up_exps.weight", {64, 96, 6});
+  add("blk.0.ffn_down_exps.weight", {96, 64, 6});
+  return spec;
+}
+
 std::string load_error(const gguf::SynthSpec& spec) {
   const TempFolder folder;
   const std::string path = folder / "model.gguf";
@@ -65,7 +81,10 @@ std::string load_error(const gguf::SynthSpec& spec) {
   return model ? "" : model.error().message + " | " + model.error().hint;
 }
 
-TEST(HostileModel, TheSoundOneLoads) { EXPECT_EQ(load_error(small_llama()), ""); }
+TEST(HostileModel, TheSoundOnesLoad) {
+  EXPECT_EQ(load_error(small_llama()), "");
+  EXPECT_EQ(load_error(small_mixtral()), "");
+}
 
 TEST(HostileModel, BadHyperParametersAreNamed) {
   const float nan = std::numeric_limits<float>::quiet_NaN(),
@@ -109,8 +128,8 @@ TEST(HostileModel, BadHyperParametersAreNamed) {
       {"llama.rope.scaling.type", uint32_t{1}},
       {"llama.rope.scaling.factor", 0.0f},
       {"llama.rope.scaling.factor", infinity},
-      {"llama.expert_count", uint32_t{8}},
       {"llama.expert_count", UINT32_MAX},
+      {"llama.expert_count", "eight"},
       {"general.architecture", "lama"},
       {"general.architecture", uint32_t{7}},
       {"tokenizer.ggml.model", std::vector<uint32_t>{1}},
@@ -135,14 +154,49 @@ TEST(HostileModel, BadHyperParametersAreNamed) {
     EXPECT_NE(error.find(std::string(a->name)), std::string::npos) << error;
 }
 
+TEST(HostileModel, BadExpertCountsAreNamed) {
+  struct Case {
+    const char* key;
+    MetaValue value;
+  };
+  const std::vector<Case> cases = {
+      {"expert_count", uint32_t{1u << 20}},
+      {"expert_used_count", uint32_t{0}},
+      {"expert_used_count", uint32_t{7}},
+      {"expert_used_count", UINT32_MAX},
+      {"expert_used_count", std::vector<uint32_t>{2, 2}},
+      {"expert_feed_forward_length", uint32_t{0}},
+      {"expert_feed_forward_length", UINT32_MAX},
+      {"expert_feed_forward_length", std::vector<uint32_t>{}},
+      {"expert_gating_func", uint32_t{4}},
+      {"expert_gating_func", "softmax"},
+      {"expert_group_count", uint32_t{4}},
+      {"expert_group_count", UINT32_MAX},
+      {"expert_group_used_count", uint32_t{2}},
+      {"expert_weights_norm", uint32_t{1}},
+      {"expert_weights_scale", -1.0f},
+      {"expert_weights_scale", std::numeric_limits<float>::infinity()},
+      {"expert_shared_feed_forward_length", uint32_t{1u << 30}},
+      {"expert_shared_count", UINT32_MAX},
+  };
+  for (const Case& c : cases) {
+    gguf::SynthSpec spec = small_mixtral();
+    set(spec, std::string("llama.") + c.key, c.value);
+    const std::string error = load_error(spec);
+    EXPECT_NE(error.find(c.key), std::string::npos) << c.key << ": " << error;
+  }
+}
+
 TEST(HostileModel, TensorsThatDoNotFitAreNamed) {
-  for (size_t i = 0; i < small_llama().tensors.size(); i++) {
-    gguf::SynthSpec missing = small_llama(), wide = small_llama();
-    const std::string name = missing.tensors[i].name;
-    missing.tensors.erase(missing.tensors.begin() + static_cast<ptrdiff_t>(i));
-    EXPECT_NE(load_error(missing).find(name), std::string::npos) << load_error(missing);
-    wide.tensors[i].dims[0] += 32;
-    EXPECT_NE(load_error(wide).find(name), std::string::npos) << load_error(wide);
+  for (const gguf::SynthSpec& sound : {small_llama(), small_mixtral()}) {
+    for (size_t i = 0; i < sound.tensors.size(); i++) {
+      gguf::SynthSpec missing = sound, wide = sound;
+      const std::string name = missing.tensors[i].name;
+      missing.tensors.erase(missing.tensors.begin() + static_cast<ptrdiff_t>(i));
+      EXPECT_NE(load_error(missing).find(name), std::string::npos) << load_error(missing);
+      wide.tensors[i].dims[0] += 32;
+      EXPECT_NE(load_error(wide).find(name), std::string::npos) << load_error(wide);
+    }
   }
   gguf::SynthSpec extra = small_llama();
   extra.tensors.push_back({"blk.0.attn_sinks.weight", {4}, Type::F32});

@@ -58,5 +58,12 @@ TEST(Explain, RowsAreThePlan) {
   }
 }
 
+TEST(Explain, ExpertsAreThoseThatAStepReads) {
+  const auto graph = build_tiny(expert_model());
+  const auto text = [&](uint32_t t) { return explain(**compile(graph, {t, 1}, fused_profile()), t, 1, 0); };
+  EXPECT_NE(text(1).find("Q4_0 672x96 (3.0 of 7 experts)"), std::string::npos) << text(1);
+  EXPECT_NE(text(2).find("Q4_0 672x96 (4.7 of 7 experts)"), std::string::npos) << text(2);
+}
+
 }  // namespace
 }  // namespace brass

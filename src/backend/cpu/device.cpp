@@ -78,6 +78,8 @@ std::unique_ptr<StepRunner> make_runner(const State& state, const Plan& plan, co
       return make_heads_runner(state, plan, step);
     case OpKind::kAttention:
       return make_attention_runner(state, plan, step);
+    case OpKind::kHeadLinear:
+      return make_head_linear_runner(state, plan, step);
     case OpKind::kMoeRoute:
     case OpKind::kMoeLinear:
     case OpKind::kMoeCombine:
@@ -170,14 +172,16 @@ Result<> CpuDevice::read_vector(const Weight& w, std::vector<float>& values) con
   return {};
 }
 
-// Rows of each weight that are packed together, beginning at a panel: those of one expert, or all.
+// Rows of each weight that are packed together, beginning at a panel: those of one expert, of one head, or all.
 std::vector<uint32_t> part_rows(const Graph& graph) {
   std::vector<uint32_t> rows(graph.weights.size(), 0);
   for (const Op& op : graph.ops) {
     for (const WeightId id : op.weights) {
       const Weight& w = graph.weights[static_cast<size_t>(id)];
       if (w.kind == WeightKind::kVector) continue;
-      const uint32_t part = op.kind == OpKind::kMoeLinear ? w.rows / op.as<ExpertAttrs>().experts : w.rows;
+      uint32_t part = w.rows;
+      if (op.kind == OpKind::kMoeLinear) part /= op.as<ExpertAttrs>().experts;
+      if (op.kind == OpKind::kHeadLinear) part /= op.as<HeadLinearAttrs>().heads;
       uint32_t& known = rows[static_cast<size_t>(id)];
       ENSURE(known == 0 || known == part || (known % kPanelRows == 0 && part % kPanelRows == 0),
              "'{}' is read in parts of {} and of {} rows", w.name, known, part);
@@ -436,11 +440,11 @@ Caps caps_of(const Kernels& kernels, uint32_t threads, KvType k_type, KvType v_t
             .private_rows = 4,
             .kv = {value_bytes(k_type), value_bytes(v_type)}};
   for (const OpKind op :
-       {OpKind::kEmbed,   OpKind::kGatherRows, OpKind::kRmsNorm,   OpKind::kLayerNorm,  OpKind::kHeadNorm,
-        OpKind::kLinear,  OpKind::kAct,        OpKind::kConcat,    OpKind::kSlice,      OpKind::kLmHead,
-        OpKind::kActMul,  OpKind::kMoeRoute,   OpKind::kMoeLinear, OpKind::kMoeCombine, OpKind::kRopeTable,
-        OpKind::kRope,    OpKind::kKvWrite,    OpKind::kAttention, OpKind::kAdd,        OpKind::kScale,
-        OpKind::kSoftcap, OpKind::kQuantAct})
+       {OpKind::kEmbed,     OpKind::kGatherRows, OpKind::kRmsNorm,    OpKind::kLayerNorm, OpKind::kHeadNorm,
+        OpKind::kLinear,    OpKind::kAct,        OpKind::kConcat,     OpKind::kSlice,     OpKind::kLmHead,
+        OpKind::kActMul,    OpKind::kMoeRoute,   OpKind::kHeadLinear, OpKind::kMoeLinear, OpKind::kMoeCombine,
+        OpKind::kRopeTable, OpKind::kRope,       OpKind::kKvWrite,    OpKind::kAttention, OpKind::kAdd,
+        OpKind::kScale,     OpKind::kSoftcap,    OpKind::kQuantAct})
     caps.operations.insert(op);
   caps.rules = {
       "glu", "glu_quant", "linear_residual", "same_input", "head_rope_write", "attention_quant", "row_chain"};

@@ -73,7 +73,7 @@ struct State {
   const Kernels* kernels = nullptr;
   std::unique_ptr<ThreadPool> pool;
   Memory weight_memory;
-  // [weight]; data null for vectors. The rows of each expert begin at a panel (`rows` counts the padding between).
+  // [weight]; data null for vectors. The rows of each expert or head begin at a panel (`rows` counts the padding between).
   std::vector<PackedWeight> matrices;
   std::vector<std::vector<float>> vectors;  // [weight]; empty for matrices
   std::vector<Pool> pools;                  // [group]
@@ -132,6 +132,7 @@ std::unique_ptr<StepRunner> make_runner(const State& state, const Plan& plan, co
 std::unique_ptr<StepRunner> make_rows_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_columns_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_linear_runner(const State& state, const Plan& plan, const Step& step);
+std::unique_ptr<StepRunner> make_head_linear_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_glu_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_heads_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_experts_runner(const State& state, const Plan& plan, const Step& step);

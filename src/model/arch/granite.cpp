@@ -1,13 +1,14 @@
-// Granite 3 and 4 (dense): Llama's form with multipliers on embeddings, residuals, attention and logits. A
-// file whose rotation was never trained (rope.scaling.finetuned false) has none.
+// Granite 3 and 4: Llama's form with multipliers on embeddings, residuals, attention and logits. A file whose
+// rotation was never trained (rope.scaling.finetuned false) has none. Experts, where the file has them, are weighed by
+// a softmax over the selected ones.
+#include "model/arch/granite.h"
+
 #include "model/architecture.h"
-#include "model/blocks.h"
+#include "model/experts.h"
 
 namespace brass {
-namespace {
 
-Result<> describe(Builder& b) {
-  TRY_VOID(refuse_experts(b));
+Result<> describe_granite(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   Decoder d{.attention = TRY(read_attention(b, p, false))};
   if (!TRY(b.file().bool_or(b.key("rope.scaling.finetuned"), true))) d.attention.rope = -1;
@@ -15,13 +16,13 @@ Result<> describe(Builder& b) {
   if (TRY(b.file().float_or(b.key("residual_scale"), 0)) != 0)  // 0 stands for 1
     d.residual_scale = TRY(b.positive("residual_scale"));
   d.logit_scale = 1 / TRY(b.positive("logit_scale"));
+  if (TRY(has_experts(b)))
+    d.ffn = experts_or_dense(b, p, TRY(read_experts(b, {.renormalize = true, .width = p.ff[0]})));
   decoder(b, p, d);
   return {};
 }
 
-}  // namespace
-
 extern const Architecture arch_granite;
-const Architecture arch_granite{"granite", "Granite 3, Granite 4 (dense)", describe};
+const Architecture arch_granite{"granite", "Granite 3, Granite 4 (dense)", describe_granite};
 
 }  // namespace brass

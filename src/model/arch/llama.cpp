@@ -1,22 +1,24 @@
-// Llama 1 … 3.3, Mistral, SmolLM2 and their many children: pre-norm blocks, grouped attention, SwiGLU.
-// q and k rows are stored for interleaved rotation. Biases are read where a file has them.
+// Llama 1 … 3.3, Mistral, Mixtral, SmolLM2 and their many children: pre-norm blocks, grouped attention, SwiGLU.
+// q and k rows are stored for interleaved rotation. Biases are read where a file has them. Experts, where the file has
+// them, have weights that sum to 1.
 #include "model/architecture.h"
-#include "model/blocks.h"
+#include "model/experts.h"
 
 namespace brass {
 namespace {
 
 Result<> describe(Builder& b) {
-  TRY_VOID(refuse_experts(b));
   const DecoderParams p = TRY(read_decoder(b));
-  decoder(b, p, {.attention = TRY(read_attention(b, p, false))});
+  Decoder d{.attention = TRY(read_attention(b, p, false))};
+  if (TRY(has_experts(b)))
+    d.ffn = experts_or_dense(b, p, TRY(read_experts(b, {.renormalize = true, .width = p.ff[0]})));
+  decoder(b, p, d);
   return {};
 }
 
 }  // namespace
 
 extern const Architecture arch_llama;
-const Architecture arch_llama{"llama", "Llama, Mistral, SmolLM2 and other dense models in Llama form",
-                              describe};
+const Architecture arch_llama{"llama", "Llama, Mistral, Mixtral, SmolLM2 and others in Llama form", describe};
 
 }  // namespace brass

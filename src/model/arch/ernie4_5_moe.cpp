@@ -1,0 +1,21 @@
+// Ernie 4.5 mixtures of experts (21B-A3B, 300B-A47B): Llama's blocks; experts selected by softmax scores with a bias
+// that counts for the selection only, beside a shared one; the first layers are dense.
+#include "model/architecture.h"
+#include "model/experts.h"
+
+namespace brass {
+namespace {
+
+Result<> describe(Builder& b) {
+  const DecoderParams p = TRY(read_decoder(b, {.no_ffn = true}));
+  const ExpertParams experts = TRY(read_experts(b, {.renormalize = true}));
+  decoder(b, p, {.attention = TRY(read_attention(b, p, false)), .ffn = experts_or_dense(b, p, experts)});
+  return {};
+}
+
+}  // namespace
+
+extern const Architecture arch_ernie4_5_moe;
+const Architecture arch_ernie4_5_moe{"ernie4_5-moe", "Ernie 4.5 mixtures of experts", describe};
+
+}  // namespace brass
