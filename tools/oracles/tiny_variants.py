@@ -115,9 +115,26 @@ VARIANTS = {
     "smollm3-b": ("SmolLM3", 64, 9, 8, 2, 8, 40, False, dict(rope_parameters=rope("default", rope_theta=5e6))),
     "glm4-b": ("Glm4", 64, 3, 8, 2, 12, 48, True,
                dict(attention_bias=True, rope_parameters=rope("default", partial_rotary_factor=0.5))),
+    "minimaxm2-a": ("MiniMaxM2", 48, 2, 4, 2, 16, 16, False,
+                    dict(num_local_experts=8, num_experts_per_tok=2, rotary_dim=8, scoring_func="sigmoid",
+                         rope_parameters=rope("default", partial_rotary_factor=0.5))),
+    # The converter writes intermediate_size / kv heads as the width of the shared experts.
+    "ernie45moe-a": ("Ernie4_5_Moe", 48, 3, 4, 2, 16, 40, True,
+                     dict(moe_num_experts=6, moe_k=3, moe_num_shared_experts=1, moe_intermediate_size=20,
+                          rope_parameters=rope("default"))),
+    "glm4moe-b": ("Glm4Moe", 48, 3, 4, 1, 16, 56, False,
+                  dict(use_qk_norm=True, attention_bias=True, n_routed_experts=12, num_experts_per_tok=3,
+                       n_shared_experts=2, moe_intermediate_size=12, first_k_dense_replace=1, n_group=4,
+                       topk_group=2, routed_scaling_factor=1.7, norm_topk_prob=True,
+                       rope_parameters=rope("default", partial_rotary_factor=0.5))),
+    "granitemoeshared-a": ("GraniteMoeShared", 48, 2, 4, 2, 12, 20, False,
+                           dict(num_local_experts=5, num_experts_per_tok=3, shared_intermediate_size=24,
+                                embedding_multiplier=3.0, residual_multiplier=0.7, attention_multiplier=0.3,
+                                logits_scaling=2.0, rope_parameters=rope("default"))),
 }
 # GGUF's name of the architecture, where it is not the family's in small letters.
-ARCHITECTURE = {"Olmo3": "olmo2"}
+ARCHITECTURE = {"Olmo3": "olmo2", "MiniMaxM2": "minimax-m2", "Ernie4_5_Moe": "ernie4_5-moe",
+                "GraniteMoeShared": "granitemoe"}
 # Families whose norm weights are stored as distances from 1.
 FROM_ONE = {"Gemma2", "Gemma3", "Nemotron"}
 
@@ -139,13 +156,17 @@ def make_model(name):
                         ffn_hidden_size=settings.pop("intermediate_size"))
         del settings["head_dim"]
     config = getattr(transformers, config_class)(**{**settings, **more})
+    config._experts_implementation = "eager"  # the others have no float64
     torch.manual_seed(sum(map(ord, name)) * 7919)
     model = getattr(transformers, family + "ForCausalLM")(config).eval()
     # Every parameter matters: matrices keep the scale of what passes through, norms and biases are not trivial.
     with torch.no_grad():
-        for key, p in model.named_parameters():
-            if p.ndim == 2:
-                p.normal_(0, 1.3 / math.sqrt(p.shape[1]))
+        of_selection = [(key, b) for key, b in model.named_buffers() if "correction_bias" in key]
+        for key, p in [*model.named_parameters(), *of_selection]:
+            if "correction_bias" in key:  # of the selection of experts: of the size of a score
+                p.normal_(0, 0.1)
+            elif p.ndim >= 2:
+                p.normal_(0, 1.3 / math.sqrt(p.shape[-1]))
             elif key.endswith("bias"):
                 p.normal_(0, 0.3)
             else:
