@@ -1,6 +1,6 @@
 // Speed and error of the CPU kernels, one tier at a time.
 //
-//   bench_kernels [--tier NAME] [--type NAME[,NAME…]] [--cols K] [--megabytes M] [--json | --attend]
+//   bench_kernels [--tier NAME] [--type NAME[,NAME…]] [--cols K] [--megabytes M] [--json | --attend | --recurrent]
 //
 // For each format and 1 and 2 threads: GB/s of packed weights at 1 and 4 tokens (a set of --megabytes, larger than the
 // caches), GFLOP/s at 512 tokens and 4096 rows, and the root mean square error against the double
@@ -36,7 +36,7 @@ struct Options {
   std::string types = "Q4_0,Q4_1,Q5_0,Q8_0,Q4_K,Q5_K,Q6_K,F16";
   uint32_t cols = 4096;
   size_t megabytes = 512;
-  bool attend = false;
+  bool attend = false, recurrent = false;
   bool json = false;
 };
 
@@ -321,12 +321,73 @@ void bench_attend(const Kernels& kernels) {
   }
 }
 
+// One recurrent operation over `tokens` tokens of the shapes that a model of 4096 has.
+struct RecurrentShape {
+  const char* name;
+  uint32_t heads, rows, cols;  // state
+  double flops;                // a value of state and token
+};
+
+// Runs one head, or a convolution, of layer copy `copy`.
+void run_recurrent(const Kernels& kernels, const RecurrentShape& s, uint32_t tokens, const float* input,
+                   float* output, size_t width, StateAccess state, uint32_t head, float* scratch) {
+  const uint32_t blocks = (s.cols + kStateColumns - 1) / kStateColumns;
+  if (s.name[0] == 'd')
+    kernels.delta_net({state, input + head / 2 * s.rows, input + 4096 + head / 2 * s.rows,
+                       input + head * s.cols, width, input + head, input + head, width, width, -0.1f, 0.0f,
+                       output + head * s.cols, width, tokens, s.rows, s.cols, 0, blocks},
+                      scratch);
+  else if (s.name[0] == 's')
+    kernels.ssm_scan({state, input + head * s.cols, input, input + s.rows, width, input + head, width, -0.1f,
+                      1.0f, 0.0f, output + head * s.cols, width, tokens, s.cols, s.rows, 0, blocks},
+                     scratch);
+  else
+    kernels.conv1d(
+        {state, input, width, output, width, tokens, s.cols, s.rows + 1, 0, s.cols, input, nullptr, true},
+        scratch);
+}
+
+// One token: GB/s of state, read and written, larger than the caches. 512 tokens: GFLOP/s. On one thread.
+void bench_recurrent(const Kernels& kernels, const Options& o) {
+  constexpr size_t kWidth = 8192 + 4096;
+  fmt::print("recurrent layers of tier {}, one thread\n{:16} {:>12} {:>12} {:>14}\n", kernels.name, "",
+             "T=1 in place", "to another", "T=512 GFLOP/s");
+  for (const RecurrentShape& s : {RecurrentShape{"delta 128 x 128", 32, 128, 128, 7},
+                                  {"ssm 128 x 64", 64, 128, 64, 5},
+                                  {"conv 4 x 8192", 1, 3, 8192, 2.7}}) {
+    const size_t head = size_t{s.rows} * s.cols, layer = s.heads * head;
+    const auto layers = static_cast<uint32_t>((o.megabytes << 20) / (2 * layer * sizeof(float)));
+    auto states = make_buffer<float>(2 * layers * layer), input = make_buffer<float>(512 * kWidth),
+         output = make_buffer<float>(512 * kWidth);
+    auto scratch = make_buffer<float>(kernels.recurrent_scratch(512, 4) / sizeof(float));
+    Rng rng(1);
+    for (size_t i = 0; i < 512 * kWidth; ++i) input.get()[i] = static_cast<float>(rng.normal());
+    const auto all = [&](uint32_t tokens, uint32_t copies, int32_t out) {
+      for (uint32_t l = 0; l < copies; ++l)
+        for (uint32_t h = 0; h < s.heads; ++h)
+          run_recurrent(kernels, s, tokens, input.get(), output.get(), kWidth,
+                        {states.get() + l * layer + h * head, layers * layer, 0, out, nullptr}, h,
+                        scratch.get());
+    };
+    const double bytes = 2.0 * sizeof(float) * static_cast<double>(layers * layer);
+    const double in_place = rate(1, 5, bytes, [&](uint32_t) { all(1, layers, 0); });
+    const double to_other = rate(1, 5, bytes, [&](uint32_t) { all(1, layers, 1); });
+    const double flops =
+        rate(1, 5, s.flops * 512 * static_cast<double>(layer), [&](uint32_t) { all(512, 1, 0); });
+    fmt::print("{:16} {:12.1f} {:12.1f} {:14.1f}\n", s.name, 1e-9 * in_place, 1e-9 * to_other, 1e-9 * flops);
+  }
+}
+
 int run(int argc, char** argv) {
   Options o;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flag == "--attend") {
       o.attend = true;
+      continue;
+    }
+    if (flag == "--recurrent") {
+      o.recurrent = true;
       continue;
     }
     if (flag == "--json") {
@@ -350,6 +411,8 @@ int run(int argc, char** argv) {
   if (kernels == nullptr || !kernels->supported()) return fmt::print(stderr, "no such tier here\n"), 1;
   if (o.attend) {
     bench_attend(*kernels);
+  } else if (o.recurrent) {
+    bench_recurrent(*kernels, o);
   } else {
     bench_types(*kernels, o);
   }

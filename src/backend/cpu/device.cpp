@@ -88,6 +88,10 @@ std::unique_ptr<StepRunner> make_runner(const State& state, const Plan& plan, co
     case OpKind::kActMul:
     case OpKind::kSoftcap:
       return make_columns_runner(state, plan, step);
+    case OpKind::kConv1d:
+    case OpKind::kDeltaNet:
+    case OpKind::kSsmScan:
+      return make_recurrent_runner(state, plan, step);
     default:
       return make_rows_runner(state, plan, step);
   }
@@ -264,6 +268,7 @@ Result<> CpuDevice::upload(const Graph& graph, const Progress& progress,
     done += w.bytes();
     if (progress) progress(done, file_bytes);
   }
+  transpose_taps(graph, state_.vectors);
   return {};
 }
 
@@ -296,6 +301,7 @@ Result<> CpuDevice::allocate(const Graph& graph, std::span<const PoolSpec> specs
   for (size_t g = 0; g < graph.groups.size(); g++) {
     Pool pool = make_pool(graph.groups[g], specs[g]);
     pool.memory = TRY(Memory::allocate(pool.page_bytes * pool.pages));
+    pool.shapes = state_shapes(graph, static_cast<uint32_t>(g));
     state_.pools.push_back(std::move(pool));
   }
   return {};
@@ -321,8 +327,11 @@ std::vector<float> CpuDevice::export_page(uint32_t group, PageId page) const {
       }
     }
   }
-  for (uint32_t l = 0; l < pool.states.size(); l++)
-    rows.insert(rows.end(), pool.state(page, l), pool.state(page, l) + pool.states[l]);
+  for (uint32_t l = 0; l < pool.states.size(); l++) {
+    rows.resize(rows.size() + pool.states[l]);
+    export_state(pool.shapes[l], pool.states[l], pool.state(page, l),
+                 rows.data() + rows.size() - pool.states[l]);
+  }
   return rows;
 }
 
@@ -345,7 +354,7 @@ void CpuDevice::import_page(uint32_t group, PageId page, std::span<const float> 
     }
   }
   for (uint32_t l = 0; l < pool.states.size(); row += pool.states[l++])
-    std::copy_n(row, pool.states[l], pool.state(page, l));
+    import_state(pool.shapes[l], pool.states[l], row, pool.state(page, l));
   ENSURE(row == rows.data() + rows.size(), "{} values for a page", rows.size());
 }
 
@@ -387,6 +396,7 @@ Result<> CpuDevice::run(PlanHandle handle, const Batch& batch) {
   ENSURE(batch.ids.size() <= plan.key.t && batch.rows.size() <= plan.key.r,
          "batch of {}, {} in a plan for {}, {}", batch.ids.size(), batch.rows.size(), plan.key.t, plan.key.r);
   find_runs(batch);
+  for (const Pool& pool : state_.pools) check_states(batch, runs_, pool);
   for (size_t i = 0; i < plan.steps.size(); i++) counters_[i].store(0, std::memory_order_relaxed);
   seconds_.assign(timing_ ? plan.steps.size() : 0, 0.0);
 
@@ -443,8 +453,9 @@ Caps caps_of(const Kernels& kernels, uint32_t threads, KvType k_type, KvType v_t
        {OpKind::kEmbed,     OpKind::kGatherRows, OpKind::kRmsNorm,    OpKind::kLayerNorm, OpKind::kHeadNorm,
         OpKind::kLinear,    OpKind::kAct,        OpKind::kConcat,     OpKind::kSlice,     OpKind::kLmHead,
         OpKind::kActMul,    OpKind::kMoeRoute,   OpKind::kHeadLinear, OpKind::kMoeLinear, OpKind::kMoeCombine,
-        OpKind::kRopeTable, OpKind::kRope,       OpKind::kKvWrite,    OpKind::kAttention, OpKind::kAdd,
-        OpKind::kScale,     OpKind::kSoftcap,    OpKind::kQuantAct})
+        OpKind::kRopeTable, OpKind::kRope,       OpKind::kKvWrite,    OpKind::kAttention, OpKind::kConv1d,
+        OpKind::kDeltaNet,  OpKind::kSsmScan,    OpKind::kAdd,        OpKind::kScale,     OpKind::kSoftcap,
+        OpKind::kQuantAct})
     caps.operations.insert(op);
   caps.rules = {
       "glu", "glu_quant", "linear_residual", "same_input", "head_rope_write", "attention_quant", "row_chain"};

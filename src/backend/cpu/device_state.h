@@ -36,6 +36,13 @@ class Memory {
   size_t bytes_ = 0;
 };
 
+// How a layer's state lies in a page: heads of [rows][cols] in blocks of columns (kernel_types.h), of which others
+// see [rows][cols], or [cols][rows] if `transposed`. No heads: as others see it.
+struct StateShape {
+  uint32_t heads = 0, rows = 0, cols = 0;
+  bool transposed = false;
+};
+
 // Pages of one memory group. A page: for each layer, its K heads, then its V heads; or for each layer, its state.
 struct Pool {
   KvType k_type, v_type;
@@ -46,6 +53,7 @@ struct Pool {
   std::vector<size_t> k_head, v_head;      // bytes of one head's page
   std::vector<uint32_t> states;            // values of each layer
   std::vector<size_t> state_offset;        // of a layer in a page
+  std::vector<StateShape> shapes;          // of each layer's state
   Memory memory;
 
   std::byte* k(PageId page, uint32_t layer, uint32_t head) const {
@@ -137,5 +145,15 @@ std::unique_ptr<StepRunner> make_glu_runner(const State& state, const Plan& plan
 std::unique_ptr<StepRunner> make_heads_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_experts_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_attention_runner(const State& state, const Plan& plan, const Step& step);
+std::unique_ptr<StepRunner> make_recurrent_runner(const State& state, const Plan& plan, const Step& step);
+
+// Recurrent layers: the state's shape of each layer of a group, the state as others see it and back, and the taps of
+// every convolution as the kernel reads them.
+std::vector<StateShape> state_shapes(const Graph& graph, uint32_t group);
+void export_state(const StateShape& shape, uint32_t values, const float* state, float* out);
+void import_state(const StateShape& shape, uint32_t values, const float* in, float* state);
+void transpose_taps(const Graph& graph, std::vector<std::vector<float>>& vectors);
+// A sequence's state pages may be another's only to read.
+void check_states(const Batch& batch, std::span<const SequenceRun> runs, const Pool& pool);
 
 }  // namespace brass::cpu

@@ -1,4 +1,4 @@
-// What a kernel is handed: activations, attention items.
+// What a kernel is handed: activations, attention items, recurrent items.
 //
 // Must not know: standard headers with inline functions (the ISA units include this, see isa/vec.h).
 #pragma once
@@ -48,6 +48,58 @@ struct AttendItem {
   float softcap;       // 0: none
   int32_t window;      // 0: none; else sees positions > position − window
   const float* sinks;  // [rows] or null: a logit that joins the softmax and carries no value
+};
+
+// ---- recurrent layers: rows of one sequence, in order, from the state in page `in` to that in page `out`
+
+// A head's state [rows][cols] lies as blocks of kStateColumns columns (the last one narrower), each [rows][its
+// width]. Delta net: rows k_dim, cols v_dim. State space: rows state, cols dim. Convolution: plain [taps − 1][channels].
+inline constexpr uint32_t kStateColumns = 32;
+
+struct StateAccess {
+  float* pages;              // of the layer (and head) in page 0
+  size_t page_stride;        // in floats
+  int32_t in, out;           // pages; in −1: zeros; may be equal
+  const int32_t* snapshots;  // [rows] page that also gets the state after that row, −1: none; or null
+};
+
+struct ConvItem {
+  StateAccess state;
+  const float* u;
+  size_t u_stride;
+  float* y;
+  size_t y_stride;
+  uint32_t rows, channels, taps;
+  uint32_t begin, end;  // channels of this call
+  const float* weight;  // [taps][channels]
+  const float* bias;    // [channels] or null
+  bool silu;
+};
+
+struct DeltaItem {  // one v head
+  StateAccess state;
+  const float *q, *k, *v;  // of the head
+  size_t stride;
+  const float *b, *a;  // of the head: one value a row
+  size_t b_stride, a_stride;
+  float decay, dt_bias;
+  float* y;  // of the head
+  size_t y_stride;
+  uint32_t rows, k_dim, v_dim;
+  uint32_t block_begin, block_end;  // blocks of columns of this call
+};
+
+struct SsmItem {  // one head
+  StateAccess state;
+  const float *x, *in, *out;  // of the head; of its group: B, C
+  size_t stride;
+  const float* dt;
+  size_t dt_stride;
+  float decay, skip, dt_bias;
+  float* y;
+  size_t y_stride;
+  uint32_t rows, dim, state_dim;
+  uint32_t block_begin, block_end;
 };
 
 }  // namespace brass::cpu

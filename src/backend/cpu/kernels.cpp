@@ -11,10 +11,11 @@
 
 namespace brass::cpu {
 
-#define BRASS_TIER(id, name)            \
-  extern const LinearParts linear_##id; \
-  extern const RowParts rows_##id;      \
-  extern const AttentionParts attention_##id;
+#define BRASS_TIER(id, name)                  \
+  extern const LinearParts linear_##id;       \
+  extern const RowParts rows_##id;            \
+  extern const AttentionParts attention_##id; \
+  extern const RecurrentParts recurrent_##id;
 #include "tiers.inc"
 #undef BRASS_TIER
 
@@ -266,7 +267,8 @@ bool rounds_x(Type type) {
   return f && parts.floats[*f].rounds_x;
 }
 
-template <const LinearParts& linear, const RowParts& rows, const AttentionParts& attention>
+template <const LinearParts& linear, const RowParts& rows, const AttentionParts& attention,
+          const RecurrentParts& recurrent>
 constexpr Kernels table(const char* name, bool (*supported)()) {
   return {.name = name,
           .supported = supported,
@@ -295,11 +297,16 @@ constexpr Kernels table(const char* name, bool (*supported)()) {
           .kv_load_v = attention.kv_load_v,
           .attend_scratch = attention.attend_scratch,
           .attend = attention.attend,
+          .recurrent_scratch = recurrent.recurrent_scratch,
+          .conv1d = recurrent.conv1d,
+          .delta_net = recurrent.delta_net,
+          .ssm_scan = recurrent.ssm_scan,
           .argmax = rows.argmax};
 }
 
-#define BRASS_TIER(id, name) \
-  const Kernels kernels_##id = table<linear_##id, rows_##id, attention_##id>(name, supports_##id);
+#define BRASS_TIER(id, name)   \
+  const Kernels kernels_##id = \
+      table<linear_##id, rows_##id, attention_##id, recurrent_##id>(name, supports_##id);
 #include "tiers.inc"
 #undef BRASS_TIER
 #define BRASS_TIER(id, name) &kernels_##id,

@@ -1,6 +1,6 @@
 // The CPU's kernels: one table of functions for each ISA tier.
 //
-// Owns: the packed weight layout, quantized activations, the KV page layout, and every loop that does
+// Owns: the packed weight layout, quantized activations, the layouts of KV pages and states, and every loop that does
 // arithmetic. Must not know: plans, steps, threads, models. A kernel works on the range that it is given; the
 // device splits work. Invariants (the determinism contract of one ISA tier): the bits of an output row depend
 // on that row's inputs only — not on T, on the row range of the call, on the thread, or on the other rows.
@@ -72,6 +72,12 @@ struct Kernels {
   size_t (*attend_scratch)(uint32_t max_rows, uint32_t v_dim);
   // All of a row's positions: chunks of kChunk from position 0, merged in order.
   void (*attend)(const AttendItem&, std::byte* scratch);
+
+  // recurrent layers; `scratch`: recurrent_scratch bytes, 64-aligned, for up to that many rows and taps
+  size_t (*recurrent_scratch)(uint32_t max_rows, uint32_t max_taps);
+  void (*conv1d)(const ConvItem&, float* scratch);
+  void (*delta_net)(const DeltaItem&, float* scratch);
+  void (*ssm_scan)(const SsmItem&, float* scratch);
 
   // index of the largest value, the lowest on ties; -1 if any value is not finite
   int32_t (*argmax)(const float* x, uint32_t n);

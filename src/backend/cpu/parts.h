@@ -128,6 +128,13 @@ struct AttentionParts {
   void (*attend)(const AttendItem&, std::byte*);
 };
 
+struct RecurrentParts {
+  size_t (*recurrent_scratch)(uint32_t, uint32_t);
+  void (*conv1d)(const ConvItem&, float*);
+  void (*delta_net)(const DeltaItem&, float*);
+  void (*ssm_scan)(const SsmItem&, float*);
+};
+
 #define BRASS_JOIN2(a, b) a##b
 #define BRASS_JOIN(a, b) BRASS_JOIN2(a, b)
 
