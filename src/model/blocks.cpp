@@ -313,7 +313,7 @@ void decoder(Builder& b, const DecoderParams& p, const Decoder& d) {
     x = layers.add(x, i);
   }
   b.set_layer(-1);
-  b.logits = output_head(b, norm(b, x, d.norm, "output_norm", p.eps), p.vocabulary);
+  b.logits = output_head(b, norm(b, x, d.norm, std::string(d.output_norm), p.eps), p.vocabulary);
   if (d.logit_scale != 1) b.logits = b.scale(b.logits, d.logit_scale, "logit_scale");
   if (d.logit_softcap > 0) b.logits = b.softcap(b.logits, d.logit_softcap, "logit_softcap");
 }

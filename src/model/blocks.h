@@ -113,6 +113,7 @@ struct Decoder {
   Placement placement = Placement::kPre;
   std::string_view attn_norm = "attn_norm",
                    ffn_norm = "ffn_norm";  // those before; may be the same if parallel
+  std::string_view output_norm = "output_norm";
   float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
   float logit_softcap = 0;
   // In place of the attention, and of the feed-forward part. The mixer gathers rows where `last` says so.

@@ -1,15 +1,17 @@
 // Granite 3 and 4: Llama's form with multipliers on embeddings, residuals, attention and logits. A file whose
 // rotation was never trained (rope.scaling.finetuned false) has none. Experts, where the file has them, are weighed by
-// a softmax over the selected ones.
+// a softmax over the selected ones. Layers without heads of k and v, where the file has state space keys, are Mamba 2.
 #include "model/arch/granite.h"
 
 #include "model/architecture.h"
 #include "model/experts.h"
+#include "model/recurrent.h"
 
 namespace brass {
 
 Result<> describe_granite(Builder& b) {
-  const DecoderParams p = TRY(read_decoder(b));
+  const bool hybrid = b.file().has(b.key("ssm.conv_kernel"));
+  const DecoderParams p = TRY(read_decoder(b, {.no_attention = hybrid}));
   Decoder d{.attention = TRY(read_attention(b, p, false))};
   if (!TRY(b.file().bool_or(b.key("rope.scaling.finetuned"), true))) d.attention.rope = -1;
   d.embedding_scale = TRY(b.positive_or("embedding_scale", 1));
@@ -18,6 +20,9 @@ Result<> describe_granite(Builder& b) {
   d.logit_scale = 1 / TRY(b.positive("logit_scale"));
   if (TRY(has_experts(b)))
     d.ffn = experts_or_dense(b, p, TRY(read_experts(b, {.renormalize = true, .width = p.ff[0]})));
+  if (hybrid)
+    d.mixer = either(layers_without_attention(p), TRY(read_mamba2(b, p, add_state_group(b))),
+                     attention_mixer(b, p, d.attention));
   decoder(b, p, d);
   return {};
 }
