@@ -9,9 +9,13 @@ namespace brass {
 class DeviceProperties : public DeviceTest {
  protected:
   static std::vector<std::pair<std::string, TinyModel>> models() {
-    return {{"plain", plain_model()},    {"qwen", qwen_like()},
-            {"gemma", gemma_like()},     {"ragged", ragged_model()},
-            {"experts", expert_model()}, {"ragged experts", ragged_expert_model()}};
+    return {{"plain", plain_model()},
+            {"qwen", qwen_like()},
+            {"gemma", gemma_like()},
+            {"sinks", sink_like()},
+            {"ragged", ragged_model()},
+            {"experts", expert_model()},
+            {"ragged experts", ragged_expert_model()}};
   }
 
   // A prompt in one step, three tokens one by one, then two sequences in one step: every bucket's plan has

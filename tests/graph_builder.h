@@ -108,10 +108,14 @@ struct TinyModel {
   Type embed = Type::Q8_0, attention = Type::Q4_K, value = Type::Q6_K, down = Type::Q8_0, head = Type::Q6_K;
   bool bias = false;       // of q, k, v
   bool head_norm = false;  // of q and k
+  bool norm_last = false;  // behind their rotation
   bool post_norm = false;  // behind attention and feed-forward
   bool neox = true;
   int32_t window = 0;  // of every other layer, in a group of its own
   float softcap = 0;   // of attention and logits
+  bool sinks = false;
+  float temperature = 0;  // per `temperature_length` positions
+  uint32_t temperature_length = 0;
   ActKind act = ActKind::kSilu;
   bool tied = false;   // the head reads the embedding
   bool spare = false;  // a tensor that no operation reads
@@ -131,6 +135,16 @@ inline TinyModel gemma_like() {
           .window = 20,
           .softcap = 30,
           .act = ActKind::kGeluTanh};
+}
+inline TinyModel sink_like() {  // every option of attention
+  return {.kv_heads = 1,
+          .head_norm = true,
+          .norm_last = true,
+          .window = 20,
+          .softcap = 5,
+          .sinks = true,
+          .temperature = 0.3f,
+          .temperature_length = 6};
 }
 inline TinyModel small_model() {  // for tests that run it thousands of times
   return {.d = 64,
@@ -237,12 +251,15 @@ class TinyModelBuilder {
   ValueId rotate(uint32_t layer, std::string_view what, ValueId x, uint32_t heads) {
     const auto index = static_cast<int32_t>(layer);
     const uint32_t width = heads * m_.head_dim;
-    if (m_.head_norm)
-      x = b_.op(OpKind::kHeadNorm, blk(layer, fmt::format("{}_norm", what)), {x}, Rows::kT, width,
-                {b_.gain(blk(layer, fmt::format("{}_norm", what)), m_.head_dim)}, NormAttrs{1e-6f, heads},
-                index);
-    return b_.op(OpKind::kRope, blk(layer, fmt::format("{}_rope", what)), {x, angles_}, Rows::kT, width, {},
-                 RopeAttrs{heads, m_.head_dim, m_.head_dim, m_.neox}, index);
+    const auto normed = [&](ValueId v) {
+      return b_.op(OpKind::kHeadNorm, blk(layer, fmt::format("{}_norm", what)), {v}, Rows::kT, width,
+                   {b_.gain(blk(layer, fmt::format("{}_norm", what)), m_.head_dim)}, NormAttrs{1e-6f, heads},
+                   index);
+    };
+    if (m_.head_norm && !m_.norm_last) x = normed(x);
+    x = b_.op(OpKind::kRope, blk(layer, fmt::format("{}_rope", what)), {x, angles_}, Rows::kT, width, {},
+              RopeAttrs{heads, m_.head_dim, m_.head_dim, m_.neox}, index);
+    return m_.head_norm && m_.norm_last ? normed(x) : x;
   }
 
   ValueId attention(uint32_t l, ValueId x) {
@@ -265,8 +282,13 @@ class TinyModelBuilder {
                            .v_dim = m_.head_dim,
                            .scale = 1 / std::sqrt(static_cast<float>(m_.head_dim)),
                            .softcap = m_.softcap,
-                           .window = windowed(l) ? m_.window : 0};
-    ValueId y = b_.op(OpKind::kAttention, blk(l, "attention"), {q}, Rows::kT, q_width, {}, a, index);
+                           .window = windowed(l) ? m_.window : 0,
+                           .sinks = m_.sinks,
+                           .temperature = m_.temperature,
+                           .temperature_length = m_.temperature_length};
+    std::vector<WeightId> sinks;
+    if (m_.sinks) sinks.push_back(b_.vector(blk(l, "attn_sinks"), random_floats(m_.q_heads, 4000 + l, 2.0f)));
+    ValueId y = b_.op(OpKind::kAttention, blk(l, "attention"), {q}, Rows::kT, q_width, sinks, a, index);
     y = linear(l, "attn_output", y, m_.attention, m_.d, q_width, false);
     if (m_.post_norm) y = norm(blk(l, "post_attn_norm"), y, Rows::kT, index);
     return b_.op(OpKind::kAdd, blk(l, "attn_residual"), {y, x}, Rows::kT, m_.d, {}, {}, index);

@@ -125,9 +125,14 @@ Json to_json(const Flags& flags, const Engine& engine, const std::vector<int32_t
 }
 
 Result<> run_eval(const Flags& flags) {
-  const std::unique_ptr<Engine> engine = TRY(open_engine(flags.model, {.chunk = flags.chunk}));
-  const std::vector<int32_t> ids = TRY(read_ids(flags, engine->model()));
+  std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags.model))));
+  const std::vector<int32_t> ids = TRY(read_ids(flags, *model));
   if (ids.empty()) return wrong_use("there is nothing to evaluate: the text has no tokens");
+  // The text's own length, which decides how some models rotate (rope_scaling.h).
+  const auto context =
+      static_cast<uint32_t>(std::min<size_t>({ids.size(), model->info.context_length, kDefaultContext}));
+  const std::unique_ptr<Engine> engine =
+      TRY(open_engine(flags.model, std::move(model), {.context = context, .chunk = flags.chunk}));
   uint32_t windows = 0;
   const std::vector<Position> positions = TRY(eval_all(*engine, ids, flags.top, windows));
   double sum = 0;

@@ -55,6 +55,14 @@ Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags) {
   return std::pair{k, v};
 }
 
+// Models with two sets of rotation factors: the context up to which the first holds. Others: 0.
+uint32_t long_rotation_above(const Graph& graph) {
+  for (const Op& op : graph.ops)
+    if (op.kind == OpKind::kRopeTable && !op.as<RopeTableAttrs>().long_inv_freq.empty())
+      return op.as<RopeTableAttrs>().long_above;
+  return 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags, std::function<Result<>()> check_source) {
@@ -71,17 +79,27 @@ Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags, std::functi
 }
 
 Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptions options) {
+  return open_engine(flags, TRY(load_model(TRY(find_model(flags)))), options);
+}
+
+Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, std::unique_ptr<Model> model,
+                                            EngineOptions options) {
   const auto [k, v] = TRY(kv_types(flags));
   options.k_type = k;
   options.v_type = v;
-  options.context = flags.context;
-  const std::string path = TRY(find_model(flags));
-  std::unique_ptr<Model> model = TRY(load_model(path));
+  if (flags.context != 0) options.context = flags.context;
   std::unique_ptr<Device> device =
       TRY(open_device(flags, [file = model->file.get()] { return file->check(); }));
+  const uint32_t long_above = long_rotation_above(*model->graph);
   ProgressBar bar("Loading");
-  return Engine::create(std::move(model), std::move(device), options,
-                        [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+  std::unique_ptr<Engine> engine =
+      TRY(Engine::create(std::move(model), std::move(device), options,
+                         [&](uint64_t done, uint64_t total) { bar.update(done, total); }));
+  if (long_above > 0 && engine->context() > long_above)
+    fmt::print(stderr,
+               "brass: the context of {} tokens is above {}: the model's factors for long texts are used\n",
+               engine->context(), long_above);
+  return engine;
 }
 
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const Model& model) {

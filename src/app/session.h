@@ -32,6 +32,9 @@ Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags,
                                             std::function<Result<>()> check_source = {});
 // `options`: context and KV types come from the flags.
 Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptions options);
+// The same of a model that is loaded already. options.context counts where the flag is not given.
+Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, std::unique_ptr<Model> model,
+                                            EngineOptions options);
 
 // The tokenizer of a model; nullptr for a file without vocabulary.
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const Model& model);

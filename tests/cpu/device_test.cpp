@@ -2,6 +2,9 @@
 // thread and two, with its fusion rules and without, KV in every type.
 #include "backend/cpu/device.h"
 
+#include <cmath>
+
+#include "backend/ref/ref.h"
 #include "device_properties.h"
 #include "guard_properties.h"
 #include "plan_properties.h"
@@ -44,6 +47,44 @@ std::vector<DeviceCase> every_tier() {
   }
   cases[0].kv_types = {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8};
   return cases;
+}
+
+// ---- against ref
+
+Logits on_device(std::unique_ptr<Device> device, const TinyModel& model, size_t tokens) {
+  const Caps caps = device->caps();
+  Runner r(std::move(device), build_tiny(model), caps, {}, 4, 8, KvType::kF32);
+  return r.text(0, random_ids(tokens, model.vocab, 5));
+}
+
+// Of the spread of all logits.
+double distance(const Logits& a, const Logits& b) {
+  double worst = 0, squares = 0, count = 0;
+  for (size_t i = 0; i < a.size(); i++)
+    for (size_t j = 0; j < a[i].size(); j++) {
+      worst = std::max(worst, std::abs(static_cast<double>(a[i][j]) - b[i][j]));
+      squares += static_cast<double>(b[i][j]) * b[i][j];
+      count++;
+    }
+  return worst / std::sqrt(squares / count);
+}
+
+// Every option of attention counts, and counts as much as on ref; f32 throughout, so nothing hides behind int8.
+TEST(CpuDevice, AttentionOptionsAgreeWithRef) {
+  TinyModel all = sink_like();
+  all.embed = all.attention = all.value = all.down = all.head = Type::F32;
+  std::vector<TinyModel> less(3, all);
+  less[0].temperature = 0;
+  less[1].norm_last = false;
+  less[2].softcap = 0;
+  const Logits expected = on_device(make_ref_device({}), all, 75);
+  const Logits found = on_device(*make_cpu_device({.threads = 2}), all, 75);
+  EXPECT_LT(distance(found, expected), 1e-4);
+  for (const TinyModel& model : less) {
+    const Logits other = on_device(*make_cpu_device({.threads = 2}), model, 75);
+    EXPECT_LT(distance(other, on_device(make_ref_device({}), model, 75)), 1e-4);
+    EXPECT_GT(distance(other, expected), 1e-2);
+  }
 }
 
 std::string best_tier() { return make_cpu_device({.threads = 1}).value()->caps().name.substr(4); }
