@@ -187,6 +187,17 @@ TEST(HostileModel, BadExpertCountsAreNamed) {
   }
 }
 
+TEST(HostileModel, ExpertsInTensorsOfTheirOwnAreRefused) {
+  gguf::SynthSpec spec = small_mixtral();
+  spec.tensors.resize(spec.tensors.size() - 3);
+  for (const char* part : {"gate", "up", "down"})
+    for (uint32_t e = 0; e < 6; e++)
+      spec.tensors.push_back({fmt::format("blk.0.ffn_{}.{}.weight", part, e), {64, 96}, Type::F32});
+  const std::string error = load_error(spec);
+  EXPECT_NE(error.find("blk.0.ffn_gate.0.weight"), std::string::npos) << error;
+  EXPECT_NE(error.find("convert the model again"), std::string::npos) << error;
+}
+
 TEST(HostileModel, TensorsThatDoNotFitAreNamed) {
   for (const gguf::SynthSpec& sound : {small_llama(), small_mixtral()}) {
     for (size_t i = 0; i < sound.tensors.size(); i++) {
