@@ -20,7 +20,7 @@ bool supported(const std::string& isa) { return make_cpu_device({.threads = 1, .
 
 TEST(Determinism, ThreadsAndChunksChangeNothing) {
   const TempFolder folder;
-  for (const std::string& path : test_models(folder)) {
+  for (const std::string& path : all_models(folder)) {
     for (const std::string& isa : tiers()) {
       if (!supported(isa)) {
         std::printf("[  SKIPPED ] tier %s: this machine lacks it\n", isa.c_str());
@@ -41,7 +41,7 @@ TEST(Determinism, ThreadsAndChunksChangeNothing) {
 
 TEST(Determinism, BatchMatesChangeNothing) {
   const TempFolder folder;
-  for (const std::string& path : test_models(folder)) {
+  for (const std::string& path : all_models(folder)) {
     SCOPED_TRACE(path);
     const auto alone = open(path, {});
     const auto together = open(path, {.chunk = 96, .sequences = 3});
@@ -69,7 +69,7 @@ TEST(Determinism, BatchMatesChangeNothing) {
 
 TEST(Determinism, CacheHistoryChangesNothing) {
   const TempFolder folder;
-  for (const std::string& path : test_models(folder)) {
+  for (const std::string& path : all_models(folder)) {
     SCOPED_TRACE(path);
     const auto engine = open(path, {.sequences = 2});
     const std::vector<int32_t> ids = random_ids(*engine, 140, 9);
@@ -91,7 +91,7 @@ TEST(Determinism, CacheHistoryChangesNothing) {
 
 TEST(Determinism, ForksShareAndThenDiffer) {
   const TempFolder folder;
-  for (const std::string& path : test_models(folder)) {
+  for (const std::string& path : all_models(folder)) {
     SCOPED_TRACE(path);
     const auto engine = open(path, {.sequences = 3});
     const std::vector<int32_t> ids = random_ids(*engine, 90, 12);

@@ -69,7 +69,7 @@ TEST(Engine, CutBackBehindAWindowStartsAgain) {
   run_all(*engine, 1);
 }
 
-// Every tier within 2e-2 of the logits' spread of ref on the same file; argmax equal where the gap is clear.
+// Every tier within 2e-2 (f16 cache: 5e-2) of the logits' spread of ref on the same file; argmax equal where the gap is clear.
 TEST(Engine, CpuAgreesWithReference) {
   const TempFolder folder;
   for (const std::string& path : test_models(folder)) {
@@ -90,7 +90,9 @@ TEST(Engine, CpuAgreesWithReference) {
         spread = std::sqrt(spread / static_cast<double>(expected[p].size()));
         // int8 activations cost up to 1 % a product, which random weights amplify from layer to layer;
         // weights that stay f32 cost the KV cache's rounding only.
-        EXPECT_LT(worst / spread, path.find("quantized") != std::string::npos ? 0.3 : 2e-2)
+        EXPECT_LT(worst / spread, path.find("quantized") != std::string::npos ? 0.3
+                                  : kv == KvType::kF32                        ? 2e-2
+                                                                              : 5e-2)
             << "position " << p;
       }
     }

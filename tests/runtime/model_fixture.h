@@ -57,10 +57,25 @@ inline std::string quantized_llama(const TempFolder& folder) {
 // The model made here, and every shared tiny model of an architecture that is built.
 inline std::vector<std::string> test_models(const TempFolder& folder) {
   std::vector<std::string> paths = {quantized_llama(folder)};
-  for (const char* name :
-       {"llama-a", "llama3rope-a", "mistral-a", "qwen2-a", "qwen3-a", "gemma3-a", "gemma2-a", "phi3-a",
-        "cohere2-a", "ministral3-a", "hunyuan-a", "mixtral-a", "qwen2moe-a", "glm4moe-a", "gptoss-a"})
+  for (const char* name : {"llama-a", "llama3rope-a", "mistral-a", "qwen2-a", "qwen3-a", "gemma3-a",
+                           "gemma2-a", "phi3-a", "cohere2-a", "ministral3-a", "hunyuan-a", "mixtral-a",
+                           "qwen2moe-a", "glm4moe-a", "gptoss-a", "deepseekv3-a", "gemma4-a"})
     if (const auto path = shared_data(std::string("tiny/") + name + ".gguf")) paths.push_back(*path);
+  return paths;
+}
+
+// Those whose layers keep a state.
+inline std::vector<std::string> recurrent_models() {
+  std::vector<std::string> paths;
+  for (const char* name : {"qwen35-a", "qwen3next-a", "lfm2-a", "mamba2-a", "nemotronh-a"})
+    if (const auto path = shared_data(std::string("tiny/") + name + ".gguf")) paths.push_back(*path);
+  return paths;
+}
+
+// Both.
+inline std::vector<std::string> all_models(const TempFolder& folder) {
+  std::vector<std::string> paths = test_models(folder);
+  for (std::string& path : recurrent_models()) paths.push_back(std::move(path));
   return paths;
 }
 
