@@ -110,7 +110,7 @@ TEST_P(CpuRecurrent, CutsAndNeighboursDoNotMatter) {
     StateRunner r(cpu(isa, 2), graph);
     const Logits whole = r.step({{0, kEnd, {-1, 0}, {{0, 1}, {6, 2}, {13, 3}, {34, 4}}}});
     const std::vector<std::pair<int32_t, PageId>> kept = {{0, 1}, {6, 2}, {13, 3}, {34, 4}, {kEnd - 1, 0}};
-    for (const int32_t cut : {1, 2, 7, 35}) {
+    for (const int32_t cut : {1, 7, 35}) {
       for (const bool in_place : {true, false}) {
         for (const bool neighbours : {true, false}) {
           Logits parts;

@@ -32,7 +32,8 @@ BRASS_INLINE float* state_of(const StateAccess& s, int32_t page) {
 
 // ---- convolution
 
-constexpr uint32_t kConvBlock = 64;  // channels whose rows stay near
+// Channels at once: long enough to be fetched ahead, a row of them for each tap in L1.
+constexpr uint32_t kConvBlock = 512;
 
 // Channels [begin, begin + n) of all rows. `before`: [taps − 1][kConvBlock], the rows before the first.
 BRASS_INLINE void conv_block(const ConvItem& a, uint32_t begin, uint32_t n, float* before) {
@@ -56,11 +57,14 @@ BRASS_INLINE void conv_block(const ConvItem& a, uint32_t begin, uint32_t n, floa
   };
   for (uint32_t t = 0; t < a.rows; ++t) {
     float* y = a.y + t * a.y_stride + begin;
+    const bool inside = t >= kept;  // all taps are rows of this call
+    const float* first = inside ? row(t, 0) : nullptr;
     for_lanes(n, [&](uint32_t i, uint32_t lanes) BRASS_LAMBDA {
       const float* w = a.weight + begin + i;
       F sum = zero();
       for (uint32_t j = 0; j < a.taps; ++j) {
-        sum = fma(get(w + j * a.channels, lanes), get(row(t, j) + i, lanes), sum);
+        const float* x = inside ? first + j * a.u_stride : row(t, j);
+        sum = fma(get(w + j * a.channels, lanes), get(x + i, lanes), sum);
       }
       if (a.bias != nullptr) sum = sum + get(a.bias + begin + i, lanes);
       put(y + i, a.silu ? sum * sigmoid(sum) : sum, lanes);
@@ -131,6 +135,14 @@ BRASS_INLINE void store_row(float* p, Row<V, kWhole> r, uint32_t lanes) {
       put(p + 16 * v, r.f[v], lanes);
     }
   }
+}
+
+// A row of the block behind this one (which may be another head's, or not be there): it comes from memory while this one
+// is computed with.
+template <int V>
+BRASS_INLINE void prefetch_row(const float* p) {
+  BRASS_UNROLL
+  for (int v = 0; v < V; ++v) __builtin_prefetch(p + 16 * v);
 }
 
 // step(row, sums of that row's turn), row by row; returns the total of the sums.
@@ -221,6 +233,7 @@ BRASS_INLINE void delta_block(const DeltaItem& a, const DeltaGates& g, uint32_t 
         sum.f[v] = fma(s.f[v], y, sum.f[v]);
       }
       store_row<V, kWhole>(b.out + i * b.width, s, b.lanes);
+      if (t == 0) prefetch_row<V>(in + (b.rows + i) * b.width);
     });
     BRASS_UNROLL
     for (int v = 0; v < V; ++v) o.f[v] = o.f[v] * set(g.q[t]);
