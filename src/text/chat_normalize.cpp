@@ -96,7 +96,8 @@ class Normalizer {
       return fail("messages[{}].role must be a string", index);
     ordered_json message = given;
     TRY(set_content(message, index));
-    if (message.contains("tool_calls") && message["tool_calls"].empty()) message.erase("tool_calls");  // or null
+    if (message.contains("tool_calls") && message["tool_calls"].empty())
+      message.erase("tool_calls");  // or null
     if (message.contains("reasoning_content") && message["reasoning_content"].is_null())
       message.erase("reasoning_content");
     std::string role = message["role"].get<std::string>();
