@@ -32,8 +32,9 @@ BRASS_INLINE float* state_of(const StateAccess& s, int32_t page) {
 
 // ---- convolution
 
-// Channels at once: long enough to be fetched ahead, a row of them for each tap in L1.
-constexpr uint32_t kConvBlock = 512;
+// Channels at once. Over many rows: long enough to be fetched ahead, a row of them for each tap in L1; over few, the state
+// is most of what is moved, and short pieces of it do better.
+constexpr uint32_t kConvBlock = 512, kShortConvBlock = 64, kManyRows = 16;
 
 // Channels [begin, begin + n) of all rows. `before`: [taps − 1][kConvBlock], the rows before the first.
 BRASS_INLINE void conv_block(const ConvItem& a, uint32_t begin, uint32_t n, float* before) {
@@ -75,8 +76,9 @@ BRASS_INLINE void conv_block(const ConvItem& a, uint32_t begin, uint32_t n, floa
 }
 
 void conv1d(const ConvItem& a, float* scratch) {
-  for (uint32_t c = a.begin; c < a.end; c += kConvBlock) {
-    conv_block(a, c, c + kConvBlock < a.end ? kConvBlock : a.end - c, scratch);
+  const uint32_t block = a.rows < kManyRows ? kShortConvBlock : kConvBlock;
+  for (uint32_t c = a.begin; c < a.end; c += block) {
+    conv_block(a, c, c + block < a.end ? block : a.end - c, scratch);
   }
 }
 
