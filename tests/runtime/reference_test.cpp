@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 struct Reference {
   std::string name, path;
   Json values;
+  bool experts;
 };
 
 std::vector<Reference> references_in(const std::string& folder) {
@@ -32,7 +33,9 @@ std::vector<Reference> references_in(const std::string& folder) {
       std::printf("[  SKIPPED ] %s\n", loaded.error().message.c_str());
       continue;
     }
-    found.push_back({entry.path().stem().string(), model.string(), std::move(values)});
+    const bool experts =
+        std::ranges::any_of((*loaded)->graph->ops, [](const Op& op) { return op.kind == OpKind::kMoeRoute; });
+    found.push_back({entry.path().stem().string(), model.string(), std::move(values), experts});
   }
   return found;
 }
@@ -86,8 +89,12 @@ TEST(Reference, RefAgreesWithTransformers) {
   for (const Reference& r : all_references()) check(r, {.device = "ref", .kv_type = KvType::kF32}, 1e-4);
 }
 
+// With experts the cache's rounding can choose another one where two are nearly equal, which costs any bound.
 TEST(Reference, CpuAgreesWithTransformers) {
-  for (const Reference& r : all_references()) check(r, {.device = "cpu"}, 2e-2);
+  for (const Reference& r : all_references()) {
+    check(r, {.device = "cpu", .kv_type = KvType::kF32}, 2e-2);
+    if (!r.experts) check(r, {.device = "cpu"}, 2e-2);
+  }
 }
 
 }  // namespace
