@@ -1,24 +1,34 @@
 // Qwen3.5 … 3.8 (dense): three gated delta nets to each gated attention, which rotates a quarter of each head. (The
 // file's rope.dimension_sections are for pictures: the sections of text have one position.)
-// Blocks that predict further tokens (nextn) are left out.
+#include "model/arch/qwen_hybrid.h"
 #include "model/architecture.h"
-#include "model/recurrent.h"
+#include "model/experts.h"
 
 namespace brass {
+
+Result<> describe_qwen_hybrid(Builder& b, const DeltaForm& form, bool experts) {
+  const DecoderParams p = TRY(read_decoder(b, {.no_ffn = experts}));
+  ignore_nextn(b, p);
+  Decoder d{.ffn_norm = "post_attention_norm"};
+  if (experts) {
+    ExpertParams e = TRY(read_experts(b, {.renormalize = true}));
+    e.shared_gate = true;
+    d.ffn = experts_or_dense(b, p, e);
+  }
+  AttentionBlock attention = TRY(read_attention(b, p, true));
+  attention.qk_norm = QkNorm::kHead;
+  attention.gated = true;
+  const Mixer delta = TRY(read_delta_net(b, p, form, add_state_group(b)));
+  d.mixer = either(TRY(read_recurrent_layers(b, p)), delta, attention_mixer(b, p, attention));
+  decoder(b, p, d);
+  return {};
+}
+
 namespace {
 
 Result<> describe(Builder& b) {
   TRY_VOID(refuse_experts(b));
-  const DecoderParams p = TRY(read_decoder(b));
-  ignore_nextn(b, p);
-  AttentionBlock attention = TRY(read_attention(b, p, true));
-  attention.qk_norm = QkNorm::kHead;
-  attention.gated = true;
-  const Mixer delta = TRY(read_delta_net(b, p, {.tiled = true, .joined_ba = false}, add_state_group(b)));
-  decoder(b, p,
-          {.ffn_norm = "post_attention_norm",
-           .mixer = either(TRY(read_recurrent_layers(b, p)), delta, attention_mixer(b, p, attention))});
-  return {};
+  return describe_qwen_hybrid(b, {.tiled = true, .joined_ba = false}, false);
 }
 
 }  // namespace
