@@ -43,9 +43,6 @@ BRASS_INLINE Ri r_add_i(Ri a, Ri b) { return _mm_add_epi32(a, b); }
 BRASS_INLINE Ri r_sub_i(Ri a, Ri b) { return _mm_sub_epi32(a, b); }
 BRASS_INLINE Ri r_add_bytes(Ri a, Ri b) { return _mm_add_epi8(a, b); }
 BRASS_INLINE Ri r_sub_bytes(Ri a, Ri b) { return _mm_sub_epi8(a, b); }
-BRASS_INLINE Ri r_shift_right(Ri a, uint32_t n) {
-  return _mm_srl_epi32(a, _mm_cvtsi32_si128(static_cast<int>(n)));
-}
 template <int n>
 BRASS_INLINE Ri r_shl(Ri a) {
   return _mm_slli_epi32(a, n);

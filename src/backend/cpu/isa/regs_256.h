@@ -47,9 +47,6 @@ BRASS_INLINE Ri r_add_i(Ri a, Ri b) { return _mm256_add_epi32(a, b); }
 BRASS_INLINE Ri r_sub_i(Ri a, Ri b) { return _mm256_sub_epi32(a, b); }
 BRASS_INLINE Ri r_add_bytes(Ri a, Ri b) { return _mm256_add_epi8(a, b); }
 BRASS_INLINE Ri r_sub_bytes(Ri a, Ri b) { return _mm256_sub_epi8(a, b); }
-BRASS_INLINE Ri r_shift_right(Ri a, uint32_t n) {
-  return _mm256_srl_epi32(a, _mm_cvtsi32_si128(static_cast<int>(n)));
-}
 template <int n>
 BRASS_INLINE Ri r_shl(Ri a) {
   return _mm256_slli_epi32(a, n);

@@ -82,7 +82,6 @@ BRASS_INLINE I sub_bytes(I a, I b) { BRASS_EACH(I, r_sub_bytes(a.r[i], b.r[i]));
 BRASS_INLINE I average_bytes(I a, I b) { BRASS_EACH(I, r_avg_bytes(a.r[i], b.r[i])); }
 template <int n> BRASS_INLINE I shl(I a) { BRASS_EACH(I, r_shl<n>(a.r[i])); }
 template <int n> BRASS_INLINE I shr(I a) { BRASS_EACH(I, r_shr<n>(a.r[i])); }
-BRASS_INLINE I shift_right(I a, uint32_t n) { BRASS_EACH(I, r_shift_right(a.r[i], n)); }
 BRASS_INLINE I dot(I c, I u, I x) { BRASS_EACH(I, r_dot(c.r[i], u.r[i], x.r[i])); }
 BRASS_INLINE I dot_wide(I c, I u, I x) { BRASS_EACH(I, r_dot_wide(c.r[i], u.r[i], x.r[i])); }
 // c + the dot products of int16 pairs.
