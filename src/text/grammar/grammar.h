@@ -1,0 +1,78 @@
+// A grammar: which texts a reply may be. Built by the front ends (JSON Schema, regular expressions, GBNF, Lark,
+// choices, tool calls), walked by Matcher.
+//
+// Owns: the nodes and their regular expressions. Must not know: JSON Schema, tokens, models. Invariants: immutable
+// once frozen, any number of matchers may share it; every text is walked in time linear in its length for grammars
+// without ambiguity; left recursion, rules without a finite text and loops over nothing are found by freeze(), named,
+// and refused or removed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "text/grammar/regex.h"
+
+namespace brass::grammar {
+
+using NodeId = int32_t;
+
+// How the code points of a regular expression are written in the text.
+enum class Spelling : uint8_t {
+  kPlain,  // as UTF-8
+  kJsonString,  // between the quotes of a JSON string, escapes and surrogate pairs in every spelling that JSON allows;
+                // never a raw control character, quote or backslash
+};
+
+// A JSON object's members, in any order, each key at most once where it is named. The languages of all keys are
+// disjoint (the front end subtracts), so a key decides its member.
+struct Members {
+  struct Named {
+    std::string key;  // decoded UTF-8
+    NodeId value = -1;
+    bool required = false;
+  };
+  struct Pattern {
+    RegexId key = -1;  // of the decoded key
+    NodeId value = -1;
+  };
+  std::vector<Named> named;
+  std::vector<Pattern> patterns;  // additionalProperties is one whose key excludes all others
+  int min = 0, max = -1;          // count of members; -1: no bound
+  NodeId space = -1;              // what may stand between the tokens of the object
+  bool ordered =
+      false;  // named members only in the order given, optional ones left out (cheaper to generate)
+};
+
+class Grammar {
+ public:
+  Grammar();
+  ~Grammar();
+
+  RegexArena& regexes();
+
+  NodeId text(std::string_view utf8);  // exactly this
+  NodeId terminal(RegexId regex, Spelling spelling = Spelling::kPlain);
+  NodeId sequence(std::vector<NodeId> parts);  // none: the empty text
+  NodeId choice(std::vector<NodeId> parts);    // none: nothing matches
+  // body, min to max times (-1: no bound), `separator` (-1: none) between. Counts are kept, not unrolled.
+  NodeId repeat(NodeId body, int min, int max, NodeId separator = -1);
+  NodeId object(Members members);  // from '{' to '}'
+
+  // A rule may be used before it is defined, and by itself.
+  NodeId rule(std::string_view name);
+  void define(NodeId rule, NodeId body);
+
+  // Checks, simplifies and closes the grammar. Errors name the rule.
+  Result<> freeze(NodeId root);
+
+  struct Impl;  // grammar_impl.h
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace brass::grammar
