@@ -11,6 +11,8 @@
 #include "quant/common/k_scales.h"
 #include "quant/iq1_m/block.h"
 #include "quant/iq1_s/block.h"
+#include "quant/iq2_s/block.h"
+#include "quant/iq2_xs/block.h"
 #include "quant/iq4_nl/block.h"
 #include "quant/iq4_xs/block.h"
 #include "quant/mxfp4/block.h"
@@ -31,8 +33,10 @@ namespace {
 using layout::Planes;
 
 template <class L>
-constexpr bool kHasDigits =
-    std::is_same_v<L, layout::TQ1_0> || std::is_same_v<L, layout::IQ1_S> || std::is_same_v<L, layout::IQ1_M>;
+constexpr bool kHasSigns = std::is_same_v<L, layout::IQ2_XS> || std::is_same_v<L, layout::IQ2_S>;
+template <class L>
+constexpr bool kHasDigits = kHasSigns<L> || std::is_same_v<L, layout::TQ1_0> ||
+                            std::is_same_v<L, layout::IQ1_S> || std::is_same_v<L, layout::IQ1_M>;
 
 constexpr uint32_t kLanes = kPanelRows * 4;  // bytes of a vector: 16 rows × 4 values
 
@@ -184,6 +188,21 @@ void write_record<layout::IQ1_M>(uint8_t* record, uint32_t row, const std::byte*
   std::memcpy(record + 128 + 2 * row, &d, 2);
 }
 
+template <class Block>
+void write_iq2_record(uint8_t* record, uint32_t row, const std::byte* block) {
+  const auto& b = *reinterpret_cast<const Block*>(block);
+  for (uint32_t g = 0; g < 16; ++g) write_nibble(record, row, g, 8, b.scales[g / 2] >> (4 * (g % 2)) & 15);
+  std::memcpy(record + 128 + 2 * row, &b.d, 2);
+}
+template <>
+void write_record<layout::IQ2_XS>(uint8_t* record, uint32_t row, const std::byte* block) {
+  write_iq2_record<BlockIQ2_XS>(record, row, block);
+}
+template <>
+void write_record<layout::IQ2_S>(uint8_t* record, uint32_t row, const std::byte* block) {
+  write_iq2_record<BlockIQ2_S>(record, row, block);
+}
+
 // These have their d behind the codes.
 template <>
 void write_record<layout::TQ1_0>(uint8_t* record, uint32_t row, const std::byte* block) {
@@ -244,6 +263,25 @@ void read_codes<layout::IQ1_M>(const Format& format, const std::byte* block, uin
   read_digits(format, block, out);
 }
 
+// Of a value: which of the three magnitudes, and bit 2: it is negative.
+void read_levels(const Format& format, const std::byte* block, uint8_t* out) {
+  CanonicalBlock view;
+  format.view(block, view);
+  for (uint32_t j = 0; j < format.block_values; ++j) {
+    const int code = view.code[j], size = code < 0 ? -code : code;
+    const int level = size == 8 ? 0 : size == 25 ? 1 : 2;
+    out[j] = static_cast<uint8_t>(level | (code < 0 ? 4 : 0));
+  }
+}
+template <>
+void read_codes<layout::IQ2_XS>(const Format& format, const std::byte* block, uint8_t* out) {
+  read_levels(format, block, out);
+}
+template <>
+void read_codes<layout::IQ2_S>(const Format& format, const std::byte* block, uint8_t* out) {
+  read_levels(format, block, out);
+}
+
 template <class L>
 void write_codes(const BlockCodes* u, uint8_t* codes) {
   for (uint32_t j = 0; j < L::kSuper; ++j) write_planes<L::kPlanes>(u[j], codes + j * L::kCodes);
@@ -258,7 +296,7 @@ void write_digits(const BlockCodes* u, uint8_t* codes) {
       uint32_t digits = 0;
       for (uint32_t i = 0; i < 5; ++i) {
         const uint32_t vector = layout::digit_vector(n, i);
-        digits = 3 * digits + (vector < 64 ? u[vector / 8][vector % 8][lane] : 0);
+        digits = 3 * digits + (vector < 64 ? u[vector / 8][vector % 8][lane] & 3 : 0);
       }
       codes[kLanes * n + lane] = static_cast<uint8_t>((digits * 256 + 242) / 243);
     }
@@ -275,6 +313,19 @@ void write_codes<layout::IQ1_S>(const BlockCodes* u, uint8_t* codes) {
 template <>
 void write_codes<layout::IQ1_M>(const BlockCodes* u, uint8_t* codes) {
   write_digits(u, codes);
+}
+
+void write_signed_digits(const BlockCodes* u, uint8_t* codes) {
+  write_digits(u, codes);
+  for (uint32_t j = 0; j < 8; ++j) write_bits(u[j], 2, codes + layout::kDigitBytes + kLanes * j);
+}
+template <>
+void write_codes<layout::IQ2_XS>(const BlockCodes* u, uint8_t* codes) {
+  write_signed_digits(u, codes);
+}
+template <>
+void write_codes<layout::IQ2_S>(const BlockCodes* u, uint8_t* codes) {
+  write_signed_digits(u, codes);
 }
 
 template <class L>

@@ -6,8 +6,6 @@
 #include <cstring>
 
 #include "backend/cpu/layout.h"
-#include "quant/iq2_s/block.h"
-#include "quant/iq2_xs/block.h"
 #include "quant/iq2_xxs/block.h"
 #include "quant/iq3_s/block.h"
 #include "quant/iq3_xxs/block.h"
@@ -45,42 +43,6 @@ inline void put_row<layout::IQ2_XXS>(const GridPlaces& to, const std::byte* bloc
     uint8_t* codes = to.codes + j * layout::IQ2_XXS::kCodes;
     std::memcpy(codes + 4 * to.row, b.group[j].grid, 4);
     put_word(codes + 64, to.row, b.group[j].signs_and_scale);
-  }
-}
-
-template <>
-inline void put_row<layout::IQ2_XS>(const GridPlaces& to, const std::byte* block) {
-  const auto& b = *reinterpret_cast<const BlockIQ2_XS*>(block);
-  to.d(128, b.d);
-  for (uint32_t j = 0; j < 8; ++j) {
-    uint8_t* codes = to.codes + j * layout::IQ2_XS::kCodes;
-    uint32_t word = 0;
-    for (uint32_t g = 0; g < 4; ++g) {
-      const uint32_t both = b.qs[4 * j + g];
-      codes[4 * to.row + g] = static_cast<uint8_t>(both);
-      word |= both >> 9 << (7 * g) | (both >> 8 & 1) << (28 + g);
-    }
-    put_word(codes + 64, to.row, word);
-    to.scale(2 * j, 8, b.scales[j] & 15);
-    to.scale(2 * j + 1, 8, b.scales[j] >> 4);
-  }
-}
-
-template <>
-inline void put_row<layout::IQ2_S>(const GridPlaces& to, const std::byte* block) {
-  const auto& b = *reinterpret_cast<const BlockIQ2_S*>(block);
-  to.d(128, b.d);
-  for (uint32_t j = 0; j < 8; ++j) {
-    uint8_t* codes = to.codes + j * layout::IQ2_S::kCodes;
-    std::memcpy(codes + 4 * to.row, b.qs + 4 * j, 4);
-    std::memcpy(codes + 64 + 4 * to.row, b.signs + 4 * j, 4);
-    for (uint32_t g = 0; g < 4; ++g) {
-      const auto high = static_cast<uint32_t>(b.qh[j] >> (2 * g));
-      put_bit(codes + 128, 4 * to.row + g, high);
-      put_bit(codes + 136, 4 * to.row + g, high >> 1);
-    }
-    to.scale(2 * j, 8, b.scales[j] & 15);
-    to.scale(2 * j + 1, 8, b.scales[j] >> 4);
   }
 }
 

@@ -92,6 +92,5 @@ extern constexpr uint16_t kIq2SGridPacked[1024] = {
 // clang-format on
 
 extern constexpr Grid<uint64_t, 1024> kIq2SGrid = expand_grid<uint64_t>(kIq2SGridPacked, 2, kLevels);
-extern constexpr GridPlanes<1024> kIq2SPlanes = split_grid(kIq2SGridPacked);
 
 }  // namespace brass

@@ -9,6 +9,5 @@ namespace brass {
 extern const uint16_t kIq2SGridPacked[1024];
 // Value j of an entry is byte j: a magnitude; signs come from the block.
 extern const Grid<uint64_t, 1024> kIq2SGrid;
-extern const GridPlanes<1024> kIq2SPlanes;
 
 }  // namespace brass

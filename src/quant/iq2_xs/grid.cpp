@@ -53,6 +53,5 @@ extern constexpr uint16_t kIq2XsGridPacked[512] = {
 // clang-format on
 
 extern constexpr Grid<uint64_t, 512> kIq2XsGrid = expand_grid<uint64_t>(kIq2XsGridPacked, 2, kLevels);
-extern constexpr GridPlanes<512> kIq2XsPlanes = split_grid(kIq2XsGridPacked);
 
 }  // namespace brass

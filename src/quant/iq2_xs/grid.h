@@ -9,6 +9,5 @@ namespace brass {
 extern const uint16_t kIq2XsGridPacked[512];
 // Value j of an entry is byte j: a magnitude; signs come from the block.
 extern const Grid<uint64_t, 512> kIq2XsGrid;
-extern const GridPlanes<512> kIq2XsPlanes;
 
 }  // namespace brass

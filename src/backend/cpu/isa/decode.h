@@ -78,21 +78,14 @@ BRASS_INLINE void add_products(const uint8_t* codes, const typename Tr::State& s
 }
 
 // The same for codes that were looked up.
-template <class Tr, int T, class Planes>
-BRASS_INLINE void add_transposed(const uint8_t* codes, const Planes& planes, uint32_t b, const DecodeArgs& a,
-                                 I (&isum)[T][Tr::kHalves ? 2 : 1]) {
-  constexpr int kSums = Tr::kHalves ? 2 : 1;
-  alignas(64) int8_t x[T][32 * kSums];
-  for (int t = 0; t < T; ++t) transpose_x<Tr::kHalves>(a.x.codes + t * a.x.code_stride + 32 * b, x[t]);
+template <class Tr, int T>
+BRASS_INLINE void add_transposed(const uint8_t* codes, uint32_t b, const DecodeArgs& a, I (&isum)[T][1]) {
+  alignas(64) int8_t x[T][32];
+  for (int t = 0; t < T; ++t) Tr::transpose_x(a.x.codes + t * a.x.code_stride + 32 * b, x[t]);
   asm("" : "+m"(x));  // read back as operands: cut out of registers, every four bytes cost two shuffles
-  Tr::transposed_codes(codes, planes, [&](int i, I u) BRASS_LAMBDA {
+  Tr::transposed_codes(codes, [&](int i, I u) BRASS_LAMBDA {
     BRASS_UNROLL
-    for (int t = 0; t < T; ++t) {
-      BRASS_UNROLL
-      for (int h = 0; h < kSums; ++h) {
-        isum[t][h] = dot(isum[t][h], u, broadcast4(x[t] + 32 * h + 4 * i));
-      }
-    }
+    for (int t = 0; t < T; ++t) isum[t][0] = dot(isum[t][0], u, broadcast4(x[t] + 4 * i));
   });
 }
 
@@ -127,26 +120,17 @@ BRASS_INLINE void add_block(const typename Tr::State& state, uint32_t j, uint32_
   }
 }
 
-// Blocks of a record from block j on, as many as are looked up at once.
 template <class Tr, int T>
-BRASS_INLINE void decode_blocks(const uint8_t* codes, const typename Tr::State& state, uint32_t j, uint32_t b,
-                                const DecodeArgs& a, F (&acc)[T]) {
+BRASS_INLINE void decode_block(const uint8_t* codes, const typename Tr::State& state, uint32_t j, uint32_t b,
+                               const DecodeArgs& a, F (&acc)[T]) {
+  I isum[T][Tr::kHalves ? 2 : 1];
+  begin_sums<Tr, T>(state, j, b, a, isum);
   if constexpr (kTransposed<Tr>) {
-    typename Tr::Planes planes[Tr::kAtOnce];
-    Tr::look_up(codes, planes);
-    BRASS_UNROLL
-    for (uint32_t i = 0; i < Tr::kAtOnce; ++i) {
-      I isum[T][Tr::kHalves ? 2 : 1];
-      begin_sums<Tr, T>(state, j + i, b + i, a, isum);
-      add_transposed<Tr, T>(codes + i * Tr::kCodes, planes[i], b + i, a, isum);
-      add_block<Tr, T>(state, j + i, b + i, a, isum, acc);
-    }
+    add_transposed<Tr, T>(codes, b, a, isum);
   } else {
-    I isum[T][Tr::kHalves ? 2 : 1];
-    begin_sums<Tr, T>(state, j, b, a, isum);
     add_products<Tr, T>(codes, state, j, b, a, isum);
-    add_block<Tr, T>(state, j, b, a, isum, acc);
   }
+  add_block<Tr, T>(state, j, b, a, isum, acc);
 }
 
 BRASS_INLINE void store_rows(float* y, F acc, uint32_t rows) {
@@ -163,7 +147,7 @@ void decode(const DecodeArgs& a) {
   const uint32_t blocks = a.k / 32;
   const size_t scales = layout::scales_bytes<L>(blocks);
   // Lines are asked for in memory order at an even pace, ahead of both the records and the codes.
-  const size_t pace = kAtOnce<Tr> * ((a.panel_bytes + blocks - 1) / blocks);
+  const size_t pace = (a.panel_bytes + blocks - 1) / blocks;
   for (uint32_t row = 0; row < a.rows; row += kPanelRows) {
     const uint8_t* panel = a.panels + row / kPanelRows * a.panel_bytes;
     const uint8_t* codes = panel + scales;
@@ -174,13 +158,13 @@ void decode(const DecodeArgs& a) {
     typename Tr::State state;
     for (uint32_t b = 0; b < blocks; b += Tr::kSuper) {
       Tr::begin(state, panel + b / Tr::kSuper * Tr::kScales, codes);
-      for (uint32_t j = 0; j < Tr::kSuper; j += kAtOnce<Tr>) {
+      for (uint32_t j = 0; j < Tr::kSuper; ++j) {
         for (size_t line = 0; line < pace; line += 64) {
           _mm_prefetch(reinterpret_cast<const char*>(ahead + line), _MM_HINT_T0);
         }
         ahead += pace;
-        decode_blocks<Tr, T>(codes, state, j, b + j, a, acc);
-        codes += kAtOnce<Tr> * Tr::kCodes;
+        decode_block<Tr, T>(codes, state, j, b + j, a, acc);
+        codes += Tr::kCodes;
       }
     }
     BRASS_UNROLL

@@ -53,32 +53,44 @@ BRASS_INLINE void begin_digits(Digits<log2>& d, const uint8_t* bytes) {
   d.last = r_lookup256(d.kTables.four, r_load_i(bytes + 12 * 64));
 }
 
+// f(v, i, codes): vector v's digits are in bits 2i, 2i + 1 of the bytes of codes; i = 3: a fifth digit.
 template <int log2, class Fn>
-BRASS_INLINE void block_digits(const Digits<log2>& d, uint32_t j, Fn f) {
+BRASS_INLINE void block_fields(const Digits<log2>& d, uint32_t j, Fn f) {
   using D = Digits<log2>;
   const uint8_t* pair = d.bytes + j / 2 * (3 * 64);
   const I shared = D::four(1, pair);
   if (j % 2 == 0) {
     const I own = D::four(0, pair);
-    f(0, D::level(0, own));
-    f(1, D::level(1, own));
-    f(2, D::level(2, own));
-    f(3, D::level(2, shr<2>(own)));
-    f(4, D::fifth(0, pair));
-    f(5, D::level(0, shared));
-    f(6, D::level(1, shared));
-    f(7, D::level(2, shared));
+    f(Index<0>{}, Index<0>{}, own);
+    f(Index<1>{}, Index<1>{}, own);
+    f(Index<2>{}, Index<2>{}, own);
+    f(Index<3>{}, Index<2>{}, shr<2>(own));
+    f(Index<4>{}, Index<3>{}, D::fifth(0, pair));
+    f(Index<5>{}, Index<0>{}, shared);
+    f(Index<6>{}, Index<1>{}, shared);
+    f(Index<7>{}, Index<2>{}, shared);
   } else {
     const I own = D::four(2, pair);
-    f(0, D::level(2, shr<2>(shared)));
-    f(1, D::fifth(1, pair));
-    f(2, D::level(0, own));
-    f(3, D::level(1, own));
-    f(4, D::level(2, own));
-    f(5, D::level(2, shr<2>(own)));
-    f(6, D::fifth(2, pair));
-    f(7, D::level(0, {{r_shift_right(d.last, j - 1)}}));
+    f(Index<0>{}, Index<2>{}, shr<2>(shared));
+    f(Index<1>{}, Index<3>{}, D::fifth(1, pair));
+    f(Index<2>{}, Index<0>{}, own);
+    f(Index<3>{}, Index<1>{}, own);
+    f(Index<4>{}, Index<2>{}, own);
+    f(Index<5>{}, Index<2>{}, shr<2>(own));
+    f(Index<6>{}, Index<3>{}, D::fifth(2, pair));
+    f(Index<7>{}, Index<0>{}, I{{r_shift_right(d.last, j - 1)}});
   }
+}
+
+template <int log2, class Fn>
+BRASS_INLINE void block_digits(const Digits<log2>& d, uint32_t j, Fn f) {
+  block_fields(d, j, [&](auto v, auto i, I codes) BRASS_LAMBDA {
+    if constexpr (i.value == 3) {
+      f(v.value, codes);
+    } else {
+      f(v.value, Digits<log2>::level(i.value, codes));
+    }
+  });
 }
 
 #else

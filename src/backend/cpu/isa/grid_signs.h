@@ -13,8 +13,6 @@ constexpr uint32_t kWordAt = 0;
 template <>
 inline constexpr uint32_t kWordAt<layout::IQ2_XXS> = 64;
 template <>
-inline constexpr uint32_t kWordAt<layout::IQ2_XS> = 64;
-template <>
 inline constexpr uint32_t kWordAt<layout::IQ3_XXS> = 128;
 
 #ifdef __AVX512VBMI__
@@ -79,10 +77,6 @@ template <class L>
 BRASS_INLINE I signs(const uint8_t* block) {
   constexpr bool kPairsApart = kWordAt<L> == 128;
   return even_signs<kPairsApart>(loadu_i(block + kWordAt<L>));
-}
-template <>
-I signs<layout::IQ2_S>(const uint8_t* block) {
-  return loadu_i(block + 64);
 }
 template <>
 I signs<layout::IQ3_S>(const uint8_t* block) {

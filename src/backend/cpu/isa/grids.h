@@ -1,6 +1,7 @@
 // The traits of the grid formats (IQ2, IQ3; layout.h says how they lie) and of IQ1.
 #pragma once
 
+#include "backend/cpu/isa/signed_digits.h"
 #ifdef __AVX512VBMI__
 #include "backend/cpu/isa/grids_lookup.h"
 #else
@@ -45,23 +46,46 @@ BRASS_INLINE void unpack_nibbles(const uint8_t* nibbles, uint8_t* out) {
   }
 }
 
-// 4-bit scales under d: what a scale is differs.
+// 4-bit scales under d.
 template <class L, class Value>
 struct NibbleScales : GridCodes<L> {
-  static constexpr bool kHalves = L::kTileKind == Kind::kHalves;
-  static constexpr int kVectors = kHalves ? 2 : 1;
   struct State {
-    alignas(64) uint8_t scale[128 * kVectors];
+    alignas(64) uint8_t scale[128];
     SteppedScale d;
   };
   BRASS_INLINE void begin(State& s, const uint8_t* record, const uint8_t*) {
-    s.d = stepped<Value>(from_f16(record + 64 * kVectors));
-    unpack_nibbles<kVectors>(record, s.scale);
+    s.d = stepped<Value>(from_f16(record + 64));
+    unpack_nibbles<1>(record, s.scale);
   }
-  BRASS_INLINE F scale(const State& s, uint32_t j, int half) {
-    return SteppedScale::of(s.d, from_u8(s.scale + (kHalves ? 32 * j + 16 * half : 16 * j)));
+  BRASS_INLINE F scale(const State& s, uint32_t j, int) {
+    return SteppedScale::of(s.d, from_u8(s.scale + 16 * j));
   }
 };
+// 4-bit scales of halves under d, digits and signs.
+template <class L>
+struct Iq2Digits : TraitBase<L> {
+  static constexpr bool kInState = true;
+  struct State {
+    alignas(64) uint8_t scale[256];
+    const uint8_t* signs;
+    Digits<0> digits;
+    SteppedScale d;
+  };
+  BRASS_INLINE void begin(State& s, const uint8_t* record, const uint8_t* codes) {
+    s.d = stepped<QuarterScale>(from_f16(record + 128));
+    s.signs = codes + layout::kDigitBytes;
+    unpack_nibbles<2>(record, s.scale);
+    begin_digits(s.digits, codes);
+  }
+  template <class Fn>
+  BRASS_INLINE void state_codes(const State& s, uint32_t j, Fn f) {
+    signed_digits(s.digits, j, load_i(s.signs + 64 * j), f);
+  }
+  BRASS_INLINE F scale(const State& s, uint32_t j, int half) {
+    return SteppedScale::of(s.d, from_u8(s.scale + 32 * j + 16 * half));
+  }
+};
+
 // The scale is the top nibble of a row's word.
 template <class L, class Value>
 struct WordScales : GridCodes<L> {
@@ -164,8 +188,8 @@ struct IQ1M : TraitBase<layout::IQ1_M> {
 
 // clang-format off
 template <> struct TraitOf<layout::IQ2_XXS> { using type = WordScales<layout::IQ2_XXS, QuarterScale>; };
-template <> struct TraitOf<layout::IQ2_XS> { using type = NibbleScales<layout::IQ2_XS, QuarterScale>; };
-template <> struct TraitOf<layout::IQ2_S> { using type = NibbleScales<layout::IQ2_S, QuarterScale>; };
+template <> struct TraitOf<layout::IQ2_XS> { using type = Iq2Digits<layout::IQ2_XS>; };
+template <> struct TraitOf<layout::IQ2_S> { using type = Iq2Digits<layout::IQ2_S>; };
 template <> struct TraitOf<layout::IQ3_XXS> { using type = WordScales<layout::IQ3_XXS, HalfScale>; };
 template <> struct TraitOf<layout::IQ3_S> { using type = NibbleScales<layout::IQ3_S, OddScale>; };
 template <> struct TraitOf<layout::IQ1_S> { using type = IQ1S; };

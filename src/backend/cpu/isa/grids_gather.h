@@ -2,8 +2,6 @@
 #pragma once
 
 #include "backend/cpu/isa/grid_signs.h"
-#include "quant/iq2_s/grid.h"
-#include "quant/iq2_xs/grid.h"
 #include "quant/iq2_xxs/grid.h"
 #include "quant/iq3_s/grid.h"
 #include "quant/iq3_xxs/grid.h"
@@ -77,29 +75,6 @@ struct GridCodes<layout::IQ2_XXS> : TraitBase<layout::IQ2_XXS> {
     const I low = load_i(block);
     eight_at_once<layout::IQ2_XXS>(
         kIq2XxsGrid.entry, block, [&](auto g) BRASS_LAMBDA { return byte_of<g.value>(low); }, f);
-  }
-};
-template <>
-struct GridCodes<layout::IQ2_XS> : TraitBase<layout::IQ2_XS> {
-  template <class Fn>
-  BRASS_INLINE void for_codes(const uint8_t* block, Fn f) {
-    const I low = load_i(block), ninth = shr<28>(load_i(block + 64));
-    eight_at_once<layout::IQ2_XS>(
-        kIq2XsGrid.entry, block,
-        [&](auto g) BRASS_LAMBDA { return byte_of<g.value>(low) | bit_of<g.value, 8>(ninth); }, f);
-  }
-};
-template <>
-struct GridCodes<layout::IQ2_S> : TraitBase<layout::IQ2_S> {
-  template <class Fn>
-  BRASS_INLINE void for_codes(const uint8_t* block, Fn f) {
-    const I low = loadu_i(block), ninth = lane_nibbles(block + 128), tenth = lane_nibbles(block + 136);
-    eight_at_once<layout::IQ2_S>(
-        kIq2SGrid.entry, block,
-        [&](auto g) BRASS_LAMBDA {
-          return byte_of<g.value>(low) | bit_of<g.value, 8>(ninth) | bit_of<g.value, 9>(tenth);
-        },
-        f);
   }
 };
 template <>

@@ -7,8 +7,6 @@
 #pragma once
 
 #include "backend/cpu/isa/grid_signs.h"
-#include "quant/iq2_s/grid.h"
-#include "quant/iq2_xs/grid.h"
 #include "quant/iq2_xxs/grid.h"
 #include "quant/iq3_s/grid.h"
 #include "quant/iq3_xxs/grid.h"
@@ -16,23 +14,18 @@
 namespace brass::cpu {
 namespace {
 
-// 64 indices of a grid, and bit planes of their bits 8 and 9.
+// 64 indices of a grid, and a bit plane of their bits 8.
 struct Indices {
   I low;
-  uint64_t high[2];
+  uint64_t high = 0;
 };
 
-// out[i] = table[index i]: n at once, because the tables of the larger grids come from memory each time.
-template <int bits, int n>
-BRASS_INLINE void lookup(const uint8_t* table, const Indices (&index)[n], I (&out)[n]) {
-  if constexpr (bits == 0) {
-    for (int i = 0; i < n; ++i) out[i].r[0] = r_lookup256(table, index[i].low.r[0]);
-  } else {
-    I yes[n];
-    lookup<bits - 1>(table, index, out);
-    lookup<bits - 1>(table + (128 << bits), index, yes);
-    for (int i = 0; i < n; ++i) out[i].r[0] = r_select(index[i].high[bits - 1], yes[i].r[0], out[i].r[0]);
-  }
+// table[index i], of 2^(8 + bits) entries.
+template <int bits>
+BRASS_INLINE I lookup(const uint8_t* table, const Indices& index) {
+  const I no = {{r_lookup256(table, index.low.r[0])}};
+  if constexpr (bits == 0) return no;
+  return {{r_select(index.high, r_lookup256(table + 256, index.low.r[0]), no.r[0])}};
 }
 
 // 128 ± level by six bits: two values' 2-bit codes, then their signs.
@@ -87,82 +80,56 @@ BRASS_INLINE void iq3_pair(I codes, I signs, Fn f) {
   f(j + 1, level(kLevels.of, shr<4>(both)));
 }
 
-// Bits 28 … 31 of each lane as one 64-bit plane.
-BRASS_INLINE uint64_t top_nibbles(I words) {
-  // Byte g of a lane: the eight bits whose last one is bit 28 + g.
-  const __m512i at = _mm512_set1_epi64(0x3837363518171615);
-  return _mm512_movepi8_mask(_mm512_multishift_epi64_epi8(at, words.r[0]));
-}
-
-// The indices of a block: Iq2 has one vector of them, Iq3 two.
+// Index vector `which` of a block: IQ2_XXS has one, IQ3 two.
 template <class L>
 BRASS_INLINE Indices block_indices(const uint8_t* block, int which) {
-  Indices out = {loadu_i(block + 64 * which), {}};
-  if constexpr (L::kCodes == layout::IQ2_S::kCodes) __builtin_memcpy(out.high, block + 128, 16);
-  if constexpr (L::kCodes == layout::IQ3_S::kCodes) __builtin_memcpy(out.high, block + 192 + 8 * which, 8);
+  Indices out = {loadu_i(block + 64 * which)};
+  if constexpr (L::kCodes == layout::IQ3_S::kCodes) __builtin_memcpy(&out.high, block + 192 + 8 * which, 8);
   return out;
 }
-template <>
-Indices block_indices<layout::IQ2_XS>(const uint8_t* block, int) {
-  return {load_i(block), {top_nibbles(load_i(block + 64))}};
-}
 
-// A trait looks up kAtOnce blocks at once and hands out the codes of each.
-template <class L, int bits, int at_once, const auto& grid>
-struct Iq2Codes : TraitBase<L> {
-  static constexpr int kAtOnce = at_once;
-  struct Planes {
-    I first, second;
-  };
-  template <int n>
-  BRASS_INLINE void look_up(const uint8_t* blocks, Planes (&out)[n]) {
-    Indices index[n];
-    I first[n], second[n];
-    for (int i = 0; i < n; ++i) index[i] = block_indices<L>(blocks + i * L::kCodes, 0);
-    lookup<bits>(grid.plane[0], index, first);
-    lookup<bits>(grid.plane[1], index, second);
-    for (int i = 0; i < n; ++i) out[i] = {first[i], second[i]};
+template <class L>
+struct TransposedCodes : TraitBase<L> {
+  // The 32 codes of x for transposed codes: byte 4j + g is value 8g + j.
+  BRASS_INLINE void transpose_x(const int8_t* x, int8_t* out) {
+    const __m256i at =
+        _mm256_set_epi64x(0x1f170f071e160e06, 0x1d150d051c140c04, 0x1b130b031a120a02, 0x1911090118100800);
+    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(out), _mm256_permutexvar_epi8(at, codes));
   }
+};
+
+struct Iq2XxsCodes : TransposedCodes<layout::IQ2_XXS> {
   template <class Fn>
-  BRASS_INLINE void transposed_codes(const uint8_t* block, const Planes& planes, Fn f) {
-    const I minus = signs<L>(block);
-    iq2_pair<0>(planes.first, shl<4>(minus), f);
-    iq2_pair<2>(shr<4>(planes.first), shl<2>(minus), f);
-    iq2_pair<4>(planes.second, minus, f);
-    iq2_pair<6>(shr<4>(planes.second), shr<2>(minus), f);
+  BRASS_INLINE void transposed_codes(const uint8_t* block, Fn f) {
+    const Indices index = block_indices<layout::IQ2_XXS>(block, 0);
+    const I first = lookup<0>(kIq2XxsPlanes.plane[0], index),
+            second = lookup<0>(kIq2XxsPlanes.plane[1], index);
+    const I minus = signs<layout::IQ2_XXS>(block);
+    iq2_pair<0>(first, shl<4>(minus), f);
+    iq2_pair<2>(shr<4>(first), shl<2>(minus), f);
+    iq2_pair<4>(second, minus, f);
+    iq2_pair<6>(shr<4>(second), shr<2>(minus), f);
   }
 };
 
 template <class L, int bits, class Value, const auto& grid>
-struct Iq3Codes : TraitBase<L> {
-  static constexpr int kAtOnce = 1;
-  struct Planes {
-    I first[2], second[2];
-  };
-  template <int n>
-  BRASS_INLINE void look_up(const uint8_t* blocks, Planes (&out)[n]) {
-    for (int i = 0; i < n; ++i, blocks += L::kCodes) {
-      const Indices index[2] = {block_indices<L>(blocks, 0), block_indices<L>(blocks, 1)};
-      lookup<bits>(grid.plane[0], index, out[i].first);
-      lookup<bits>(grid.plane[1], index, out[i].second);
-    }
-  }
+struct Iq3Codes : TransposedCodes<L> {
   template <class Fn>
-  BRASS_INLINE void transposed_codes(const uint8_t* block, const Planes& planes, Fn f) {
+  BRASS_INLINE void transposed_codes(const uint8_t* block, Fn f) {
+    const Indices low = block_indices<L>(block, 0), high = block_indices<L>(block, 1);
     const I minus = signs<L>(block);
-    iq3_pair<Value, 0>(planes.first[0], shl<3>(minus), f);
-    iq3_pair<Value, 2>(planes.second[0], shl<2>(minus), f);
-    iq3_pair<Value, 4>(planes.first[1], shl<1>(minus), f);
-    iq3_pair<Value, 6>(planes.second[1], minus, f);
+    iq3_pair<Value, 0>(lookup<bits>(grid.plane[0], low), shl<3>(minus), f);
+    iq3_pair<Value, 2>(lookup<bits>(grid.plane[1], low), shl<2>(minus), f);
+    iq3_pair<Value, 4>(lookup<bits>(grid.plane[0], high), shl<1>(minus), f);
+    iq3_pair<Value, 6>(lookup<bits>(grid.plane[1], high), minus, f);
   }
 };
 
 template <class L>
 struct GridCodesOf;
 // clang-format off
-template <> struct GridCodesOf<layout::IQ2_XXS> { using type = Iq2Codes<layout::IQ2_XXS, 0, 1, kIq2XxsPlanes>; };
-template <> struct GridCodesOf<layout::IQ2_XS> { using type = Iq2Codes<layout::IQ2_XS, 1, 2, kIq2XsPlanes>; };
-template <> struct GridCodesOf<layout::IQ2_S> { using type = Iq2Codes<layout::IQ2_S, 2, 4, kIq2SPlanes>; };
+template <> struct GridCodesOf<layout::IQ2_XXS> { using type = Iq2XxsCodes; };
 template <> struct GridCodesOf<layout::IQ3_XXS> { using type = Iq3Codes<layout::IQ3_XXS, 0, Iq3XxsValue, kIq3XxsPlanes>; };
 template <> struct GridCodesOf<layout::IQ3_S> { using type = Iq3Codes<layout::IQ3_S, 1, Iq3SValue, kIq3SPlanes>; };
 // clang-format on
@@ -183,22 +150,6 @@ BRASS_INLINE void in_order(const I (&u)[8], Fn f) {
     f(2 + half, (p1 & low) | shl<16>(p3));
     f(4 + half, shr<16>(p0) | (p2 & high));
     f(6 + half, shr<16>(p1) | (p3 & high));
-  }
-}
-
-// The 32 codes of x for transposed codes: byte 4j + g is value 8g + j. With halves: those of the first 16
-// values, then those of the second, zero at the others.
-template <bool halves>
-BRASS_INLINE void transpose_x(const int8_t* x, int8_t* out) {
-  const __m512i at =
-      _mm512_set4_epi64(0x1f170f071e160e06, 0x1d150d051c140c04, 0x1b130b031a120a02, 0x1911090118100800);
-  const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
-  if constexpr (halves) {
-    const __mmask64 which = 0xcccccccc33333333;
-    _mm512_store_si512(out, _mm512_maskz_permutexvar_epi8(which, at, _mm512_castsi256_si512(codes)));
-  } else {
-    _mm256_store_si256(reinterpret_cast<__m256i*>(out),
-                       _mm256_permutexvar_epi8(_mm512_castsi512_si256(at), codes));
   }
 }
 

@@ -301,14 +301,9 @@ template <> struct TraitOf<layout::TQ1_0> { using type = TQ10; };
 template <class L>
 using Trait = typename TraitOf<L>::type;
 
-// Codes that come transposed, from blocks looked up kAtOnce at once (grids_lookup.h).
+// Codes that come transposed (grids_lookup.h).
 template <class Tr>
-constexpr bool kTransposed = requires { Tr::kAtOnce; };
-template <class Tr>
-constexpr uint32_t kAtOnce = 1;
-template <class Tr>
-  requires kTransposed<Tr>
-constexpr uint32_t kAtOnce<Tr> = Tr::kAtOnce;
+constexpr bool kTransposed = requires(const int8_t* x, int8_t* out) { Tr::transpose_x(x, out); };
 // Codes whose zero differs from row to row (IQ1_S).
 template <class Tr>
 constexpr bool kShifted = requires(const typename Tr::State& state) { Tr::minus_zero(state, 0); };
@@ -316,8 +311,6 @@ constexpr bool kShifted = requires(const typename Tr::State& state) { Tr::minus_
 // Of transposed codes, in grids_lookup.h.
 template <class Fn>
 BRASS_INLINE void in_order(const I (&u)[8], Fn f);
-template <bool halves>
-BRASS_INLINE void transpose_x(const int8_t* x, int8_t* out);
 
 // The packed codes of block j of a record, in order.
 template <class Tr, class Fn>
@@ -326,9 +319,7 @@ BRASS_INLINE void trait_codes(const typename Tr::State& state, uint32_t j, const
     Tr::state_codes(state, j, f);
   } else if constexpr (kTransposed<Tr>) {
     I u[8];
-    typename Tr::Planes planes[1];
-    Tr::look_up(block, planes);
-    Tr::transposed_codes(block, planes[0], [&](int i, I codes) BRASS_LAMBDA { u[i] = codes; });
+    Tr::transposed_codes(block, [&](int i, I codes) BRASS_LAMBDA { u[i] = codes; });
     in_order(u, f);
   } else {
     Tr::for_codes(block, f);
