@@ -28,6 +28,8 @@ struct SynthSpec {
   std::vector<SynthTensor> tensors;
   uint64_t seed = 1;
   float magnitude = 0.02f;
+  // Values repeat after some megabytes of a format: files of gigabytes in seconds, where only sizes matter.
+  bool pooled = false;
 };
 
 // Errors: as Writer::write; a tensor whose type is not one of all_formats(); an offset on a tensor that is

@@ -276,6 +276,7 @@ struct Graph {
   std::vector<Op> ops;
   std::vector<MemoryGroup> groups;
   ValueId logits = -1;
+  bool weightless = false;  // the weights have no bytes: a plan of it can be looked at, not run
 
   // Settles what depends on how many positions a sequence may have: every rope_table that has two sets of
   // frequencies keeps the one for `context`. Whether there was such a choice.

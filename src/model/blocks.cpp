@@ -62,11 +62,12 @@ Result<DecoderParams> read_decoder(Builder& b, const DecoderForm& form) {
   TRY_VOID(read_heads(b, form, blocks, p));
   p.ff = TRY(read_each(b, "feed_forward_length", blocks, p.layers, 1u << 22, form.no_ffn));
   p.eps = TRY(read_eps(b));
-  const gguf::TensorInfo* embedding = TRY(b.file().get("token_embd.weight"));
-  if (embedding->rows() < 1 || embedding->rows() > (1u << 24))
+  const uint64_t tokens = b.rows("token_embd.weight");
+  if (tokens == 0) return b.file().tensor_error("token_embd.weight", "is missing");
+  if (tokens > (1u << 24))
     return b.file().tensor_error("token_embd.weight",
-                                 fmt::format("has {} rows, expected one a token", embedding->rows()));
-  p.vocabulary = static_cast<uint32_t>(embedding->rows());
+                                 fmt::format("has {} rows, expected one a token", tokens));
+  p.vocabulary = static_cast<uint32_t>(tokens);
   return p;
 }
 
@@ -228,8 +229,8 @@ ValueId attention_block(Builder& b, ValueId x, const AttentionBlock& a, bool las
 
 ValueId gated_ffn(Builder& b, ValueId x, uint32_t ff, ActKind act) {
   ValueId gate = -1, up = -1;
-  const gguf::TensorInfo* fused = b.file().find(b.block("ffn_up.weight"));
-  if (!b.has(b.block("ffn_gate.weight")) && fused != nullptr && fused->rows() == 2 * uint64_t{ff}) {
+  const bool fused = b.rows(b.block("ffn_up.weight")) == 2 * uint64_t{ff};
+  if (fused && !b.has(b.block("ffn_gate.weight"))) {
     gate = b.linear_slice(x, b.block("ffn_up"), 2 * ff, ff, span_of(0, ff), b.block("ffn_gate"));
     up = b.linear_slice(x, b.block("ffn_up"), 2 * ff, ff, span_of(ff, ff), b.block("ffn_up"));
   } else {

@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/shape.h"
+
 namespace brass {
 
-Builder::Builder(const gguf::File& file, std::string architecture)
-    : file_(file), architecture_(std::move(architecture)), graph_(std::make_shared<Graph>()) {
+Builder::Builder(const gguf::File& file, std::string architecture, Wishes* wishes)
+    : file_(file),
+      architecture_(std::move(architecture)),
+      wishes_(wishes),
+      graph_(std::make_shared<Graph>()) {
   graph_->architecture = architecture_;
 }
 
@@ -43,8 +48,29 @@ Result<float> Builder::positive_or(std::string_view name, float fallback) const 
 
 // ---- weights
 
+bool Builder::has(const std::string& tensor) const {
+  return file_.find(tensor) != nullptr || (wishes_ != nullptr && wishes_->offers(tensor));
+}
+
+uint64_t Builder::rows(const std::string& tensor) const {
+  const gguf::TensorInfo* info = file_.find(tensor);
+  if (info != nullptr) return info->rows();
+  return wishes_ == nullptr ? 0 : wishes_->rows(tensor);
+}
+
+namespace {
+
+std::vector<uint64_t> wished_dims(WeightKind kind, uint32_t tensor_rows, uint32_t cols, uint32_t planes) {
+  if (planes > 1 && kind == WeightKind::kVector) return {tensor_rows / planes, planes};
+  if (planes > 1) return {cols, tensor_rows / planes, planes};
+  return kind == WeightKind::kVector ? std::vector<uint64_t>{tensor_rows}
+                                     : std::vector<uint64_t>{cols, tensor_rows};
+}
+
+}  // namespace
+
 WeightId Builder::weight(const std::string& tensor, WeightKind kind, uint32_t tensor_rows, uint32_t rows,
-                         uint32_t cols, RowSlice which) {
+                         uint32_t cols, RowSlice which, uint32_t planes) {
   used_.insert(tensor);
   const auto id = static_cast<WeightId>(graph_->weights.size());
   Weight w{.name = tensor,
@@ -55,7 +81,9 @@ WeightId Builder::weight(const std::string& tensor, WeightKind kind, uint32_t te
            .data = {},
            .slice = which};
   const gguf::TensorInfo* info = file_.find(tensor);
-  if (info == nullptr) {
+  if (info == nullptr && wishes_ != nullptr) {
+    w.type = wishes_->note(tensor, kind, wished_dims(kind, tensor_rows, cols, planes));
+  } else if (info == nullptr) {
     fail_with(file_.tensor_error(tensor, fmt::format("is missing; architecture '{}' needs it", architecture_))
                   .error());
   } else if (info->format == nullptr) {
@@ -93,8 +121,8 @@ WeightId Builder::matrix(const std::string& tensor, uint32_t rows, uint32_t cols
   return weight(tensor, WeightKind::kMatrix, rows, rows, cols);
 }
 WeightId Builder::slice(const std::string& tensor, uint32_t tensor_rows, uint32_t cols, uint32_t rows,
-                        RowSlice which) {
-  return weight(tensor, WeightKind::kMatrix, tensor_rows, rows, cols, which);
+                        RowSlice which, uint32_t planes) {
+  return weight(tensor, WeightKind::kMatrix, tensor_rows, rows, cols, which, planes);
 }
 WeightId Builder::vector(const std::string& tensor, uint32_t n) {
   return weight(tensor, WeightKind::kVector, n, 1, n);
@@ -106,6 +134,10 @@ WeightId Builder::vector_slice(const std::string& tensor, uint32_t tensor_values
 
 Result<std::vector<float>> Builder::read_vector(const std::string& tensor, uint32_t n) {
   used_.insert(tensor);
+  if (wishes_ != nullptr && file_.find(tensor) == nullptr) {
+    wishes_->note(tensor, WeightKind::kVector, {n});
+    return std::vector<float>(n, 1.0f);
+  }
   const gguf::TensorInfo* info = TRY(file_.get(tensor));
   if (info->format == nullptr || info->values() != n)
     return file_.tensor_error(tensor, fmt::format("has shape {}, expected [{}]", dims_text(*info), n));
@@ -183,7 +215,8 @@ ValueId Builder::head_linear(ValueId x, const std::string& name, uint32_t heads,
 
 ValueId Builder::head_linear_slice(ValueId x, const std::string& tensor, uint32_t tensor_rows, uint32_t heads,
                                    uint32_t out, RowSlice which, const std::string& name) {
-  const WeightId w = slice(tensor + ".weight", tensor_rows, width(x) / heads, heads * out, which);
+  const WeightId w =
+      slice(tensor + ".weight", tensor_rows, width(x) / heads, heads * out, which, heads);
   return emit(OpKind::kHeadLinear, name, {x}, rows_of(x), heads * out, {w}, HeadLinearAttrs{heads});
 }
 
@@ -216,7 +249,7 @@ ValueId Builder::moe_linear(ValueId x, ValueId route, const std::string& name, u
 ValueId Builder::moe_linear_slice(ValueId x, ValueId route, const std::string& tensor, uint32_t tensor_rows,
                                   uint32_t out, RowSlice which, ExpertAttrs attrs, const std::string& name) {
   const uint32_t in = attrs.own_input ? width(x) / attrs.used : width(x), rows = attrs.experts * out;
-  std::vector<WeightId> weights = {slice(tensor + ".weight", tensor_rows, in, rows, which)};
+  std::vector<WeightId> weights = {slice(tensor + ".weight", tensor_rows, in, rows, which, attrs.experts)};
   attrs.bias = has(tensor + ".bias");
   if (attrs.bias) weights.push_back(vector_slice(tensor + ".bias", tensor_rows, rows, which));
   return emit(OpKind::kMoeLinear, name, {x, route}, rows_of(x), attrs.used * out, std::move(weights), attrs);
@@ -233,7 +266,9 @@ ValueId Builder::moe_combine(ValueId slots, ValueId route, ValueId shared, Value
 // ---- recurrent
 
 ValueId Builder::conv1d(ValueId u, const std::string& name, ConvAttrs attrs) {
-  std::vector<WeightId> weights = {vector(name + ".weight", width(u) * attrs.taps)};
+  const uint32_t values = width(u) * attrs.taps;
+  std::vector<WeightId> weights = {
+      weight(name + ".weight", WeightKind::kVector, values, 1, values, {}, width(u))};
   attrs.bias = has(name + ".bias");
   if (attrs.bias) weights.push_back(vector(name + ".bias", width(u)));
   return emit(OpKind::kConv1d, name, {u}, rows_of(u), width(u), std::move(weights), attrs);
@@ -325,6 +360,7 @@ void Builder::fail_with(Error error) {
 Result<std::shared_ptr<const Graph>> Builder::finish(ValueId logits_value) {
   if (failed()) return std::unexpected(fault_);
   graph_->logits = logits_value;
+  graph_->weightless = wishes_ != nullptr;
   for (const gguf::TensorInfo& t : file_.tensors())
     if (!used_.contains(t.name))
       return file_.tensor_error(

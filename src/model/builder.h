@@ -21,9 +21,12 @@ namespace brass {
 inline constexpr uint32_t kMaxLayers = 1024;
 inline constexpr uint32_t kMaxWidth = 1u << 20;
 
+class Wishes;  // shape.h
+
 class Builder {
  public:
-  Builder(const gguf::File& file, std::string architecture);
+  // `wishes`: there is no file of tensors: what the description asks for is noted there.
+  Builder(const gguf::File& file, std::string architecture, Wishes* wishes = nullptr);
 
   // ---- hyper-parameters: `key` is without the architecture's prefix ("block_count")
   std::string key(std::string_view name) const { return architecture_ + "." + std::string(name); }
@@ -37,11 +40,13 @@ class Builder {
   Result<float> positive_or(std::string_view name, float fallback) const;
 
   // ---- weights: names without ".weight" / ".bias" are given whole
-  bool has(const std::string& tensor) const { return file_.find(tensor) != nullptr; }
+  bool has(const std::string& tensor) const;
+  uint64_t rows(const std::string& tensor) const;  // 0: there is no such tensor
   WeightId matrix(const std::string& tensor, uint32_t rows, uint32_t cols);
   // `rows` rows of a matrix that has `tensor_rows` of them.
+  // planes: of a tensor of three dimensions, the last (experts, heads).
   WeightId slice(const std::string& tensor, uint32_t tensor_rows, uint32_t cols, uint32_t rows,
-                 RowSlice which);
+                 RowSlice which, uint32_t planes = 1);
   WeightId vector(const std::string& tensor, uint32_t n);
   WeightId vector_slice(const std::string& tensor, uint32_t tensor_values, uint32_t n, RowSlice which);
   // A small tensor read now, as numbers (rope factors); marks it used.
@@ -119,10 +124,11 @@ class Builder {
                std::vector<WeightId> weights = {}, Attrs attrs = {});
   Rows rows_of(ValueId v) const { return graph_->values[static_cast<size_t>(v)].rows; }
   WeightId weight(const std::string& tensor, WeightKind kind, uint32_t tensor_rows, uint32_t rows,
-                  uint32_t cols, RowSlice which = {});
+                  uint32_t cols, RowSlice which = {}, uint32_t planes = 1);
 
   const gguf::File& file_;
   std::string architecture_;
+  Wishes* wishes_;
   std::shared_ptr<Graph> graph_;
   std::set<std::string> used_;
   int32_t layer_ = -1;

@@ -171,8 +171,8 @@ class ExpertLayer {
   // −1: there is none.
   ValueId shared_expert(ValueId x) {
     uint32_t width = e_.shared_width;
-    const gguf::TensorInfo* up = b_.file().find(b_.block("ffn_up_shexp.weight"));
-    if (width == 0 && up != nullptr) width = static_cast<uint32_t>(std::min<uint64_t>(up->rows(), kMaxWidth));
+    if (width == 0)
+      width = static_cast<uint32_t>(std::min<uint64_t>(b_.rows(b_.block("ffn_up_shexp.weight")), kMaxWidth));
     if (width == 0) return -1;
     const std::string name = b_.block("ffn_shexp_act");
     const ValueId gate = e_.gated ? b_.linear(x, b_.block("ffn_gate_shexp"), width) : -1;

@@ -235,6 +235,7 @@ Result<> CpuDevice::pack_matrix(const Weight& w, uint32_t part_rows, PackedWeigh
 
 Result<> CpuDevice::upload(const Graph& graph, const Progress& progress,
                            const std::function<void(const Weight&)>& release) {
+  ENSURE(!graph.weightless, "{}", graph.architecture);
   const Kernels& k = *state_.kernels;
   state_.matrices.assign(graph.weights.size(), PackedWeight{});
   state_.vectors.assign(graph.weights.size(), {});

@@ -39,6 +39,7 @@ class RefDevice final : public Device {
 
   Result<> upload(const Graph& graph, const Progress& progress,
                   const std::function<void(const Weight&)>&) override {
+    ENSURE(!graph.weightless, "{}", graph.architecture);
     weights_.clear();
     uint64_t total = 0, done = 0;
     for (const Weight& w : graph.weights) total += w.bytes();
