@@ -5,6 +5,8 @@
 // Speed and memory of a model can be measured where its weights cannot be had: shapes/ holds some. What it says is
 // noise. --layers cuts a model to its first N blocks (per-layer arrays too). --exact draws every weight by itself
 // instead of repeating some megabytes.
+#include "gguf/synth.h"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -13,7 +15,6 @@
 #include <filesystem>
 #include <string>
 
-#include "gguf/synth.h"
 #include "model/shape_json.h"
 
 namespace brass {
@@ -61,11 +62,12 @@ void cut(ShapeSpec& spec, uint32_t layers) {
   for (auto& [key, value] : spec.metadata)
     if (key.ends_with(".block_count")) blocks = std::exchange(std::get<uint32_t>(value.data), layers);
   for (auto& [key, value] : spec.metadata)
-    if (auto* array = std::get_if<gguf::MetaArray>(&value.data); array != nullptr && array->items.size() == blocks)
+    if (auto* array = std::get_if<gguf::MetaArray>(&value.data);
+        array != nullptr && array->items.size() == blocks)
       array->items.resize(layers, gguf::MetaValue(0u));
 }
 
-// A byte-level vocabulary of the true size: 256 bytes, two control pieces, the rest words that no text holds.
+// A byte-level vocabulary of the true size: 256 bytes, a pair for the one merge, and words that no text holds.
 std::vector<std::string> pieces(uint32_t n) {
   std::vector<std::string> out;
   uint32_t beyond = 256;
@@ -73,9 +75,11 @@ std::vector<std::string> pieces(uint32_t n) {
     const bool plain = (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
     const uint32_t point = plain ? byte : beyond++;
     out.push_back(point < 128 ? std::string(1, static_cast<char>(point))
-                              : std::string{static_cast<char>(0xC0 | point >> 6), static_cast<char>(0x80 | (point & 63))});
+                              : std::string{static_cast<char>(0xC0 | point >> 6),
+                                            static_cast<char>(0x80 | (point & 63))});
   }
-  for (uint32_t i = 256; i < n; i++) out.push_back(fmt::format("<{}>", i));
+  out.emplace_back("ab");
+  for (uint32_t i = 257; i < n; i++) out.push_back(fmt::format("<{}>", i));
   return out;
 }
 
