@@ -114,13 +114,20 @@ struct Q3_K : Layout<Planes::kPairsBits, 8, 224, Kind::kPlain, 4, 128> {};
 // d.
 struct IQ4_XS : Layout<Planes::kNibbles, 8, 128, Kind::kPlain, 128> {};
 // d. The codes of 8 blocks are 13 vectors of five base-3 digits: of blocks 2p and 2p + 1, digits 0 … 14 of
-// vectors 3p … 3p + 2 are the first 15 of their 16 vectors, digit p of vector 12 is the last. A byte is the
-// base-3 fraction 0.t0 t1 t2 t3 t4 in 256ths, rounded up.
+// vectors 3p … 3p + 2 are the first 15 of their 16 vectors, digit p of vector 12 is the last. digit_code says what a
+// byte is.
 struct TQ1_0 : OwnLayout<104, 8, 32, Kind::kPlain, 1> {};
 // Which of the 64 vectors digit i of vector n is; 64: none.
 constexpr uint32_t digit_vector(uint32_t n, uint32_t i) {
   if (n == 12) return i < 4 ? 16 * i + 15 : 64;
   return 16 * (n / 3) + 5 * (n % 3) + i;
+}
+
+// Five digits in a byte so that six bits of it say the first four, and two bits the fifth, of 64 of the 81 fours; the
+// other 17 have what the bytes from 192 on are free for. (A fraction in base 3 took twice the lookups.)
+constexpr uint8_t digit_code(const uint32_t (&digit)[5]) {
+  const uint32_t four = digit[0] + 3 * digit[1] + 9 * digit[2] + 27 * digit[3];
+  return static_cast<uint8_t>(four < 64 ? digit[4] << 6 | four : 192 + 17 * digit[4] + four - 64);
 }
 
 // IQ1: the digits of TQ1_0, value + 1 of the grid; its indices are looked up when packing, at a seventh more

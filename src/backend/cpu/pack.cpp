@@ -293,12 +293,12 @@ void write_codes<layout::Q1_0>(const BlockCodes* u, uint8_t* codes) {
 void write_digits(const BlockCodes* u, uint8_t* codes) {
   for (uint32_t n = 0; n < 13; ++n) {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      uint32_t digits = 0;
+      uint32_t digits[5];
       for (uint32_t i = 0; i < 5; ++i) {
         const uint32_t vector = layout::digit_vector(n, i);
-        digits = 3 * digits + (vector < 64 ? u[vector / 8][vector % 8][lane] & 3 : 0);
+        digits[i] = vector < 64 ? u[vector / 8][vector % 8][lane] & 3 : 0;
       }
-      codes[kLanes * n + lane] = static_cast<uint8_t>((digits * 256 + 242) / 243);
+      codes[kLanes * n + lane] = layout::digit_code(digits);
     }
   }
 }

@@ -124,7 +124,7 @@ BRASS_INLINE float r_largest(Rf a) {
   return _mm_cvtss_f32(_mm_max_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
 
-BRASS_INLINE Ri r_avg_bytes(Ri a, Ri b) { return _mm_avg_epu8(a, b); }
+BRASS_INLINE Ri r_more_bytes(Ri a, Ri b) { return _mm_cmpgt_epi8(a, b); }
 BRASS_INLINE Ri r_negate_selected(Ri a, Ri bits, Ri select) {
   const Ri mask = _mm_cmpeq_epi8(_mm_and_si128(bits, select), select);
   return _mm_sub_epi8(_mm_xor_si128(a, mask), mask);

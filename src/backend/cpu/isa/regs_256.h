@@ -114,7 +114,7 @@ BRASS_INLINE float r_largest(Rf a) {
   return _mm_cvtss_f32(_mm_max_ss(c, _mm_shuffle_ps(c, c, 1)));
 }
 
-BRASS_INLINE Ri r_avg_bytes(Ri a, Ri b) { return _mm256_avg_epu8(a, b); }
+BRASS_INLINE Ri r_more_bytes(Ri a, Ri b) { return _mm256_cmpgt_epi8(a, b); }
 BRASS_INLINE Ri r_negate_selected(Ri a, Ri bits, Ri select) {
   const Ri mask = _mm256_cmpeq_epi8(_mm256_and_si256(bits, select), select);
   return _mm256_sub_epi8(_mm256_xor_si256(a, mask), mask);

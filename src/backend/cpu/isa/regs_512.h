@@ -106,7 +106,6 @@ BRASS_INLINE float r_largest(Rf a) {
   return _mm_cvtss_f32(_mm_max_ss(d, _mm_shuffle_ps(d, d, 1)));
 }
 
-BRASS_INLINE Ri r_avg_bytes(Ri a, Ri b) { return _mm512_avg_epu8(a, b); }
 BRASS_INLINE Ri r_select(__mmask64 which, Ri yes, Ri no) { return _mm512_mask_blend_epi8(which, no, yes); }
 
 // Byte i of the result: table[index[i]], of whose bits only as many as the table needs are looked at.

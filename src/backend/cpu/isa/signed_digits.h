@@ -42,7 +42,7 @@ BRASS_INLINE I shifted_right(I a) {
 template <class Fn>
 BRASS_INLINE void signed_digits(const Digits<0>& d, uint32_t j, I signs, Fn f) {
   block_fields(d, j, [&](auto v, auto i, I codes) BRASS_LAMBDA {
-    constexpr int kField = i.value == 3 ? 0 : i.value, kShift = sign_shift(v.value, kField);
+    constexpr int kField = i.value, kShift = sign_shift(v.value, kField);
     constexpr int kSign = v.value - kShift;
     static_assert(kSign >= 0 && kSign < 6 && kSign / 2 != kField);
     static constexpr SignedLevels<kField, kSign> kLevels{};

@@ -79,7 +79,6 @@ BRASS_INLINE I operator+(I a, I b) { BRASS_EACH(I, r_add_i(a.r[i], b.r[i])); }
 BRASS_INLINE I operator-(I a, I b) { BRASS_EACH(I, r_sub_i(a.r[i], b.r[i])); }
 BRASS_INLINE I add_bytes(I a, I b) { BRASS_EACH(I, r_add_bytes(a.r[i], b.r[i])); }
 BRASS_INLINE I sub_bytes(I a, I b) { BRASS_EACH(I, r_sub_bytes(a.r[i], b.r[i])); }
-BRASS_INLINE I average_bytes(I a, I b) { BRASS_EACH(I, r_avg_bytes(a.r[i], b.r[i])); }
 template <int n> BRASS_INLINE I shl(I a) { BRASS_EACH(I, r_shl<n>(a.r[i])); }
 template <int n> BRASS_INLINE I shr(I a) { BRASS_EACH(I, r_shr<n>(a.r[i])); }
 BRASS_INLINE I dot(I c, I u, I x) { BRASS_EACH(I, r_dot(c.r[i], u.r[i], x.r[i])); }
@@ -92,6 +91,8 @@ BRASS_INLINE I from_s8(const void* p) { BRASS_EACH(I, r_from_s8(static_cast<cons
 #ifndef __AVX512VBMI__  // above, 64 bytes are looked up at once: isa/grids_lookup.h
 // A byte of a, negated where `bits` has all bits of its byte of `select`.
 BRASS_INLINE I negate_selected(I a, I bits, I select) { BRASS_EACH(I, r_negate_selected(a.r[i], bits.r[i], select.r[i])); }
+// A byte of ones where a's is more than b's, as signed numbers.
+BRASS_INLINE I more_bytes(I a, I b) { BRASS_EACH(I, r_more_bytes(a.r[i], b.r[i])); }
 // Lane j: bit j.
 BRASS_INLINE I lane_bits(const uint8_t* p) { BRASS_EACH(I, r_lane_bits(p, i * kRegLanes)); }
 // Lane j: nibble j.
