@@ -54,11 +54,12 @@ Sampler::Sampler(const SamplingParams& params, int vocab_size)
       bias_(merged(params.logit_bias)),
       penalties_(params, vocab_size),
       dry_(params.dry, vocab_size),
+      adjusts_(!bias_.empty() || penalties_.enabled() || dry_.enabled()),
       candidates_(vocab_size) {
   const size_t blocks = scan_blocks(vocab_size_);
   block_max_.resize(blocks);
   block_rank_.resize(blocks);
-  if (!bias_.empty() || penalties_.enabled() || dry_.enabled()) adjusted_.resize(vocab_size_);
+  if (adjusts_) adjusted_.resize(vocab_size_);
   if (!greedy_ && params_.top_k == 0) {
     weights_.resize(vocab_size_);
     block_sum_.resize(blocks);
@@ -77,8 +78,8 @@ void Sampler::reset() {
   rng_ = Rng(seed_);
 }
 
-Result<int32_t> Sampler::sample(std::span<const float> logits) {
-  TRY_VOID(prepare(logits));
+Result<int32_t> Sampler::sample(std::span<const float> logits, TokenMask mask) {
+  TRY_VOID(prepare(logits, mask));
   if (greedy_) return best();
   if (narrow(toss_xtc(rng_))) {
     heat_candidates();
@@ -88,8 +89,8 @@ Result<int32_t> Sampler::sample(std::span<const float> logits) {
   return draw_any();
 }
 
-Result<std::vector<TokenProbability>> Sampler::distribution(std::span<const float> logits) {
-  TRY_VOID(prepare(logits));
+Result<std::vector<TokenProbability>> Sampler::distribution(std::span<const float> logits, TokenMask mask) {
+  TRY_VOID(prepare(logits, mask));
   if (greedy_) return std::vector<TokenProbability>{{best(), 1.0f}};
   Rng next = rng_;
   auto& list = candidates_.list();
@@ -106,23 +107,52 @@ Result<std::vector<TokenProbability>> Sampler::distribution(std::span<const floa
   return result;
 }
 
-// Steps 1 to 3 of the header's order.
-Result<> Sampler::prepare(std::span<const float> logits) {
+// Steps 0 to 3 of the header's order.
+Result<> Sampler::prepare(std::span<const float> logits, TokenMask mask) {
   ENSURE(logits.size() == vocab_size_, "{} logits for a vocabulary of {}", logits.size(), vocab_size_);
-  if (!scan_logits(logits, block_max_, adjusted_.empty() ? nullptr : adjusted_.data())) {
+  ENSURE(mask.empty() || mask.size() == block_max_.size(), "a mask of {} words for a vocabulary of {}",
+         mask.size(), vocab_size_);
+  if (!mask.empty()) adjusted_.resize(vocab_size_);
+  const bool copies = adjusts_ || !mask.empty();
+  if (!scan_logits(logits, block_max_, copies ? adjusted_.data() : nullptr)) {
     const auto bad = std::ranges::find_if_not(logits, [](float x) { return std::isfinite(x); });
     return fail_hint("the model file may be damaged, or this model overflows in this build's arithmetic",
                      "non-finite logits: the logit of token id {} is {}", bad - logits.begin(), *bad);
   }
-  logits_ = logits;
-  if (!adjusted_.empty()) adjust();
+  logits_ = copies ? std::span<const float>(adjusted_) : logits;
+  if (!mask.empty()) {
+    forbid(mask);
+    if (std::isinf(maximum(block_max_))) return fail("mask: no token of the vocabulary is allowed");
+  }
+  if (adjusts_) adjust();
   max_ = maximum(block_max_);
-  if (std::isinf(max_)) return fail("logit_bias: every token of the vocabulary is forbidden");
+  if (std::isinf(max_))
+    return fail("logit_bias: every token {} is forbidden",
+                mask.empty() ? "of the vocabulary" : "that the mask allows");
   return {};
 }
 
+// A word of the mask is a block of the scan, so blocks with all or nothing are done at once.
+void Sampler::forbid(TokenMask mask) {
+  static_assert(kScanBlock == 64);
+  constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+  for (size_t block = 0; block < mask.size(); ++block) {
+    const size_t begin = block * kScanBlock;
+    const size_t size = std::min(kScanBlock, vocab_size_ - begin);
+    const std::span<float> part = std::span(adjusted_).subspan(begin, size);
+    if (mask[block] == ~uint64_t{0}) continue;
+    if (mask[block] == 0) {
+      std::ranges::fill(part, kForbidden);
+      block_max_[block] = kForbidden;
+      continue;
+    }
+    for (size_t i = 0; i < size; ++i)
+      if ((mask[block] >> i & 1) == 0) part[i] = kForbidden;
+    block_max_[block] = maximum(part);
+  }
+}
+
 void Sampler::adjust() {
-  logits_ = adjusted_;
   for (const auto& [id, bias] : bias_) adjusted_[static_cast<size_t>(id)] += bias;
   penalties_.apply(adjusted_);
   if (dry_.enabled()) dry_.apply(adjusted_);

@@ -2,13 +2,14 @@
 //
 // Owns: the order of the operations, the random stream, and all buffers.
 // Must not know: tokenizers, models, sessions, stop conditions.
-// Invariants: nothing is allocated and no lock is taken after construction (distribution() aside); the same
-// parameters (with seed), logits and accepted tokens give the same tokens on every machine; equal logits are
-// ordered by id, the lower first.
+// Invariants: nothing is allocated and no lock is taken after construction (distribution() aside, and one buffer
+// by the first call with a mask); the same parameters (with seed), logits, masks and accepted tokens give the
+// same tokens on every machine; equal logits are ordered by id, the lower first.
 //
 // The order, which is llama.cpp's default one, so that parameters published for a model mean here what they
 // mean there:
 //
+//   0. the mask             what a grammar forbids has no logit (minus infinity) in all that follows
 //   1. logit bias           a wish about single tokens, stated in the model's own units
 //   2. repetition,          they judge the text, so they come before the choice is narrowed: a penalized
 //   token
@@ -22,7 +23,7 @@
 //   9. temperature          last, so that filters judge the model's own distribution at any temperature
 //  10. draw
 //
-// Greedy (`greedy`, or temperature 0) is 1 to 3 and then the highest logit: filters can not remove it, except
+// Greedy (`greedy`, or temperature 0) is 0 to 3 and then the highest logit: filters can not remove it, except
 // XTC, which contradicts greedy and is not applied.
 #pragma once
 
@@ -38,6 +39,10 @@
 
 namespace brass {
 
+// Which tokens may be drawn: bit id % 64 of word id / 64; [ceil(vocab_size / 64)] words, or none: all of them. Bits
+// beyond the vocabulary have no say.
+using TokenMask = std::span<const uint64_t>;
+
 struct TokenProbability {
   int32_t id;
   float probability;
@@ -49,8 +54,8 @@ class Sampler {
   Sampler(const SamplingParams& params, int vocab_size);
 
   // The next token. logits: [vocab_size]. Errors: a logit that is NaN or infinite (its id is named: the model
-  // computed nonsense), or a bias that forbids every token.
-  Result<int32_t> sample(std::span<const float> logits);
+  // computed nonsense), a mask that allows no token, or a bias that forbids every token (that the mask allows).
+  Result<int32_t> sample(std::span<const float> logits, TokenMask mask = {});
 
   // Tells the penalties what was appended to the text: every token of the prompt, then every sampled one.
   void accept(int32_t token);
@@ -60,13 +65,14 @@ class Sampler {
 
   // What the next sample() draws from: the tokens that can be drawn, likeliest first. Uses up no randomness
   // (XTC's coin is the one that the next sample() will toss).
-  Result<std::vector<TokenProbability>> distribution(std::span<const float> logits);
+  Result<std::vector<TokenProbability>> distribution(std::span<const float> logits, TokenMask mask = {});
 
   // The seed in use: the one given, or the one drawn at construction.
   uint64_t seed() const { return seed_; }
 
  private:
-  Result<> prepare(std::span<const float> logits);
+  Result<> prepare(std::span<const float> logits, TokenMask mask);
+  void forbid(TokenMask mask);
   void adjust();
   void refresh_blocks(std::span<const int32_t> ids);
   int32_t best() const;
@@ -89,10 +95,11 @@ class Sampler {
   std::vector<std::pair<int32_t, float>> bias_;  // one entry an id
   RepetitionPenalties penalties_;
   DryPenalty dry_;
+  const bool adjusts_;  // one of the three above can change logits
 
   // State of one call.
   std::span<const float> logits_;  // the caller's, or adjusted_
-  std::vector<float> adjusted_;    // [vocab], where anything can change logits
+  std::vector<float> adjusted_;    // [vocab], where anything can change logits, or a mask was given
   std::vector<float> block_max_;   // of logits_; a block is kScanBlock tokens
   std::vector<float> block_rank_;  // scratch for selection among block_max_
   float max_ = 0;                  // of logits_
