@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/json_lines.h"
 #include "app/session.h"
 #include "gguf/vocab.h"
 
@@ -36,22 +37,37 @@ EncodeOptions encode_options(const Flags& flags) {
   return options;
 }
 
-Result<> print_lines(const Flags& flags, const Tokenizer& tokenizer) {
-  std::istringstream lines(TRY(read_text_file(flags.jsonl)));
-  std::string line;
-  for (size_t number = 1; std::getline(lines, line); number++) {
-    const Json text = Json::parse(line, nullptr, false);
-    if (!text.is_string()) return fail("{}: line {} is not a JSON string", flags.jsonl, number);
-    fmt::print("{}\n", Json(tokenizer.encode(text.get<std::string>(), encode_options(flags))).dump());
-  }
+Result<> check_ids(std::span<const int32_t> ids, const Tokenizer& tokenizer, std::string_view where) {
+  for (const int32_t id : ids)
+    if (!tokenizer.is_valid(id))
+      return wrong_use("{}: {} is not in the vocabulary of {} pieces", where, id, tokenizer.size());
   return {};
+}
+
+Result<Json> decode_line(const Json& request, const Flags& flags, const Tokenizer& tokenizer) {
+  std::vector<int32_t> ids;
+  for (const Json& id : request) {
+    if (!id.is_number_integer() || id.get<int64_t>() != static_cast<int32_t>(id.get<int64_t>()))
+      return fail("a line for --decode is an array of token ids, and {} is none", id.dump());
+    ids.push_back(id.get<int32_t>());
+  }
+  TRY(check_ids(ids, tokenizer, "token ids"));
+  return Json(tokenizer.decode(ids, flags.special));
+}
+
+// A string a line becomes an array of ids, with --decode an array of ids a string.
+Result<Json> answer_line(const Json& request, const Flags& flags, const Tokenizer& tokenizer) {
+  if (flags.decode && request.is_array()) return decode_line(request, flags, tokenizer);
+  if (flags.decode || !request.is_string()) {
+    return fail("a line is a JSON {}, not {}", flags.decode ? "array of token ids" : "string",
+                request.type_name());
+  }
+  return Json(tokenizer.encode(request.get_ref<const std::string&>(), encode_options(flags)));
 }
 
 Result<> print_decoded(const Flags& flags, const Tokenizer& tokenizer) {
   const std::vector<int32_t> ids = TRY(parse_ids(flags.ids, "flag --ids"));
-  for (const int32_t id : ids)
-    if (!tokenizer.is_valid(id))
-      return wrong_use("flag --ids: {} is not in the vocabulary of {} pieces", id, tokenizer.size());
+  TRY(check_ids(ids, tokenizer, "flag --ids"));
   const std::string text = tokenizer.decode(ids, flags.special);
   if (flags.json)
     fmt::print("{}\n", dump(Json{{"text", text}}));
@@ -64,9 +80,12 @@ Result<> run_tokenize(const Flags& flags) {
   const std::unique_ptr<Tokenizer> tokenizer = TRY(open_vocabulary(flags));
   for (const std::string& warning : tokenizer->warnings())
     fmt::print(stderr, "brass: warning: {}\n", warning);
+  if (!flags.jsonl.empty()) {
+    return answer_lines(flags.jsonl,
+                        [&](const Json& request) { return answer_line(request, flags, *tokenizer); });
+  }
   if (flags.decode) return print_decoded(flags, *tokenizer);
   if (!flags.ids.empty()) return wrong_use("flag --ids: goes with --decode");
-  if (!flags.jsonl.empty()) return print_lines(flags, *tokenizer);
   if (flags.text.has_value() == !flags.text_file.empty())
     return wrong_use("give a TEXT, or --text-file, or --jsonl");
   const std::string text = flags.text ? *flags.text : TRY(read_text_file(flags.text_file));
@@ -88,8 +107,10 @@ Body declare_tokenize(Arguments& arguments) {
   declare_model(arguments, flags->model);
   arguments.option("TEXT", flags->text, "the text");
   arguments.option("--text-file", flags->text_file, "a file with the text ('-': standard input)");
-  arguments.option("--jsonl", flags->jsonl,
-                   "a file with one JSON string a line: one JSON array of ids a line comes out");
+  arguments.option(
+      "--jsonl", flags->jsonl,
+      "a file ('-': standard input, read as it comes) with one JSON string a line: one JSON array "
+      "of ids a line comes out, or {\"error\"}; with --decode the other way round");
   arguments.flag("--special", flags->special, "control tokens in the text count (with --decode: are shown)");
   arguments.flag("--no-bos", flags->no_bos, "adds no beginning-of-text and end-of-text tokens");
   arguments.flag("--no-normalize", flags->no_normalize,

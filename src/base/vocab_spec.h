@@ -19,7 +19,7 @@ enum class TokenKind : uint8_t {
 };
 
 struct VocabSpec {
-  std::string model;                // tokenizer.ggml.model: "gpt2", "llama", "gemma4", "none", ...
+  std::string model;                // tokenizer.ggml.model: "gpt2", "llama", "bert", "t5", "none", ...
   std::string pre;                  // tokenizer.ggml.pre; may be empty
   std::vector<std::string> tokens;  // piece of id i
   std::vector<float> scores;        // empty, or one a token
@@ -28,9 +28,10 @@ struct VocabSpec {
 
   static constexpr int32_t kNone = -1;
   int32_t bos = kNone, eos = kNone, eot = kNone, eom = kNone, unk = kNone, sep = kNone, pad = kNone,
-          mask = kNone;
+          mask = kNone, cls = kNone;
   // unset (-1) means the default of the tokenizer model
-  int add_bos = -1, add_eos = -1, add_space_prefix = -1, remove_extra_whitespaces = -1;
+  int add_bos = -1, add_eos = -1, add_sep = -1, add_space_prefix = -1, remove_extra_whitespaces = -1;
+  int lowercase = -1, strip_accents = -1;  // tokenizer.ggml.normalizer.*, of WordPiece
   std::vector<uint8_t> precompiled_charsmap;
   std::string chat_template;                                         // tokenizer.chat_template; may be empty
   std::vector<std::pair<std::string, std::string>> named_templates;  // tokenizer.chat_template.NAME

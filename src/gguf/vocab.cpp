@@ -83,7 +83,7 @@ Result<> read_ids(const File& file, VocabSpec& spec) {
   const std::pair<std::string_view, int32_t*> ids[] = {
       {"bos", &spec.bos},       {"eos", &spec.eos},       {"eot", &spec.eot},   {"eom", &spec.eom},
       {"unknown", &spec.unk},   {"seperator", &spec.sep},  // the key as its inventors spelled it
-      {"separator", &spec.sep}, {"padding", &spec.pad},   {"mask", &spec.mask},
+      {"separator", &spec.sep}, {"padding", &spec.pad},   {"mask", &spec.mask}, {"cls", &spec.cls},
   };
   for (const auto& [name, id] : ids) {
     TRY(read_id(file, fmt::format("tokenizer.ggml.{}_token_id", name), spec.tokens.size(), *id));
@@ -95,8 +95,11 @@ Result<> read_flags(const File& file, VocabSpec& spec) {
   const std::pair<std::string_view, int*> flags[] = {
       {"tokenizer.ggml.add_bos_token", &spec.add_bos},
       {"tokenizer.ggml.add_eos_token", &spec.add_eos},
+      {"tokenizer.ggml.add_sep_token", &spec.add_sep},
       {"tokenizer.ggml.add_space_prefix", &spec.add_space_prefix},
       {"tokenizer.ggml.remove_extra_whitespaces", &spec.remove_extra_whitespaces},
+      {"tokenizer.ggml.normalizer.lowercase", &spec.lowercase},
+      {"tokenizer.ggml.normalizer.strip_accents", &spec.strip_accents},
   };
   for (const auto& [key, flag] : flags) {
     if (const auto value = TRY(file.find_bool(key))) *flag = *value ? 1 : 0;

@@ -94,9 +94,14 @@ std::vector<int32_t> Tokenizer::encode_segments(std::span<const Segment> segment
 void Tokenizer::Impl::encode_run(std::string_view run, bool normalize, Work& work) const {
   if (run.empty()) return;
   work.words.after_unknown = false;
+  if (word_piece) return word_piece->encode(run, normalize, work.ids);
   if (normalize && nfc) run = tokens::to_nfc(run, work.normal);
   if (pre) return encode_bytes(run, work);
-  if (blank_in_front) {
+  if (sentence) {
+    sentence->normalize(run, normalize, work.joined);
+    run = work.joined;
+    if (run.empty()) return;
+  } else if (blank_in_front) {
     work.joined.assign(1, ' ').append(run);
     run = work.joined;
   }

@@ -1,15 +1,15 @@
 // Text to token ids and back.
 //
 // Owns: everything between a string and the ids of a vocabulary: normalization, control and user-defined
-// pieces, pre-tokenizers, merges, bytes, beginning and end of text. Must not know: files, models, chat
+// pieces, pre-tokenizers, merges and searches, bytes, beginning and end of text. Must not know: files, models, chat
 // templates. Invariants: immutable after create(): any number of threads may use one tokenizer. Any bytes can
 // be encoded; text that is not UTF-8 goes in by bytes. decode(encode(x)) = x without normalization, with
 // these exceptions: a vocabulary without a piece for some byte; U+2581 in SentencePiece vocabularies, where
-// it means a blank.
+// it means a blank; "bert" and "t5", which keep neither all blanks nor what they have no piece for.
 //
 // Models (tokenizer.ggml.model): "gpt2", byte-level BPE; "llama", SentencePiece BPE by scores; "gemma4", BPE
-// by merges over characters. The oracles are the original tokenizers (Hugging Face tokenizers,
-// sentencepiece).
+// by merges over characters; "t5", SentencePiece Unigram; "bert", WordPiece. The oracles are the original
+// tokenizers (Hugging Face tokenizers, sentencepiece).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace brass {
 struct EncodeOptions {
   bool parse_special = false;            // control pieces in the text become their ids
   std::optional<bool> add_bos, add_eos;  // unset: as the vocabulary says
-  bool normalize = true;                 // NFC, where the vocabulary's original tokenizer does it
+  bool normalize = true;  // as the vocabulary's original tokenizer does: NFC, BERT's cleaning, a table
 };
 
 // A piece of a longer text. Trusted: written by a template, control pieces count. Untrusted: written by a

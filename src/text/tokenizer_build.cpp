@@ -1,4 +1,7 @@
 // From what a file says to a tokenizer.
+#include <algorithm>
+#include <initializer_list>
+
 #include "text/tokenizer_impl.h"
 
 namespace brass {
@@ -12,7 +15,7 @@ using tokens::Units;
 using tokens::Vocab;
 using tokens::WordEncoder;
 
-constexpr std::string_view kModels = "gpt2, llama, gemma4";
+constexpr std::string_view kBlankMark = "\xE2\x96\x81";  // U+2581
 
 // Merges as ids, best first. Their pieces are spelled as in the file, so they are looked up among its tokens:
 // a normal one before one of another kind.
@@ -54,10 +57,11 @@ Result<std::vector<WordEncoder::Rule>> read_merges(const VocabSpec& spec, const 
 // What stands for bytes that no piece covers. Byte-level vocabularies that lack a byte have no piece for
 // "unknown" (what their files name so is a control piece of another use, such as the end of text): there,
 // what U+FFFD becomes.
-void set_fallback(Tokenizer::Impl& impl, int32_t unk) {
+void set_fallback(Tokenizer::Impl& impl) {
+  if (!impl.words) return;
   std::vector<int32_t> unknown;
-  if (unk >= 0 && !impl.pre) {
-    unknown = {unk};
+  if (impl.unk >= 0 && !impl.pre) {
+    unknown = {impl.unk};
   } else {
     WordEncoder::Scratch scratch;
     impl.words->encode("\xEF\xBF\xBD", unknown, scratch);
@@ -92,7 +96,14 @@ Result<> build_bytes(Tokenizer::Impl& impl, const VocabSpec& spec) {
   return {};
 }
 
-// SentencePiece: pieces of characters, merged by score.
+Result<> set_sentence(Tokenizer::Impl& impl, const VocabSpec& spec, bool few_blanks) {
+  impl.sentence = TRY(tokens::SentenceNormalizer::create(
+      spec.precompiled_charsmap, {.blank_in_front = impl.blank_in_front, .few_blanks = few_blanks}));
+  impl.blank_mark = false;  // what it means is found out after the text's own blanks are counted
+  return {};
+}
+
+// SentencePiece's BPE: pieces of characters, merged by score.
 Result<> build_scores(Tokenizer::Impl& impl, const VocabSpec& spec) {
   if (spec.scores.empty()) {
     return fail(
@@ -102,47 +113,155 @@ Result<> build_scores(Tokenizer::Impl& impl, const VocabSpec& spec) {
   impl.add_bos = true;
   impl.words = std::make_unique<WordEncoder>(Units::kCharacters, impl.vocab.plain());
   impl.words->set_scores(spec.scores);
-  if (!spec.precompiled_charsmap.empty()) {
-    impl.warnings.push_back("tokenizer.ggml.precompiled_charsmap is not applied: text is taken as it is");
-  }
+  const bool few_blanks = spec.remove_extra_whitespaces > 0;
+  if (!spec.precompiled_charsmap.empty() || few_blanks) TRY(set_sentence(impl, spec, few_blanks));
   impl.description = fmt::format("llama, {} pieces", impl.vocab.size());
   return {};
+}
+
+// The first piece of a kind, or with a text, or -1: files do not always name their ids.
+template <class Is>
+int32_t find_piece(const VocabSpec& spec, const Is& is) {
+  for (size_t id = 0; id < spec.tokens.size(); ++id)
+    if (is(id)) return static_cast<int32_t>(id);
+  return VocabSpec::kNone;
+}
+
+int32_t named_piece(const VocabSpec& spec, std::initializer_list<int32_t> ids, std::string_view text) {
+  for (const int32_t id : ids)
+    if (id >= 0) return id;
+  return find_piece(spec, [&](size_t id) { return spec.tokens[id] == text; });
+}
+
+// SentencePiece's Unigram.
+Result<> build_unigram(Tokenizer::Impl& impl, const VocabSpec& spec) {
+  if (spec.scores.empty()) {
+    return fail(
+        "tokenizer.ggml.scores: the tokenizer model 't5' needs a score for every token, there are none");
+  }
+  impl.blank_in_front = spec.add_space_prefix != 0;
+  TRY(set_sentence(impl, spec, spec.remove_extra_whitespaces != 0));
+  impl.words = std::make_unique<WordEncoder>(Units::kCharacters, impl.vocab.plain());
+  impl.words->set_unigram(impl.vocab.plain(), spec.scores);
+  const auto is_unknown = [&](size_t id) {
+    return impl.vocab.kind(static_cast<int32_t>(id)) == TokenKind::kUnknown;
+  };
+  if (impl.unk < 0) impl.unk = find_piece(spec, is_unknown);
+  if (impl.unk < 0) return fail("tokenizer.ggml.unknown_token_id: the tokenizer model 't5' needs one");
+  impl.eos = named_piece(spec, {spec.eos}, "</s>");
+  impl.add_eos = true;
+  impl.description = fmt::format("t5, {} pieces", impl.vocab.size());
+  return {};
+}
+
+// Whether a WordPiece vocabulary is one of lower case, which files do not always say: then hardly a piece has
+// a capital.
+bool lacks_capitals(const VocabSpec& spec, const Vocab& vocab) {
+  size_t pieces = 0, capitals = 0;
+  for (int32_t id = 0; id < vocab.size(); ++id) {
+    if (vocab.kind(id) != TokenKind::kNormal) continue;
+    const std::string& piece = spec.tokens[static_cast<size_t>(id)];
+    ++pieces;
+    capitals += std::any_of(piece.begin(), piece.end(), [](char c) { return c >= 'A' && c <= 'Z'; }) ? 1 : 0;
+  }
+  return capitals * 50 <= pieces;
+}
+
+tokens::WordPiece::Options word_piece_options(Tokenizer::Impl& impl, const VocabSpec& spec) {
+  tokens::WordPiece::Options options{.unknown = impl.unk};
+  options.lowercase = spec.lowercase < 0 ? lacks_capitals(spec, impl.vocab) : spec.lowercase != 0;
+  if (spec.lowercase < 0 && !options.lowercase) {
+    impl.warnings.push_back(
+        "tokenizer.ggml.normalizer.lowercase is missing: many tokens have capitals, so text keeps its case");
+  }
+  options.strip_accents = spec.strip_accents < 0 ? options.lowercase : spec.strip_accents != 0;
+  return options;
+}
+
+// BERT's WordPiece. Pieces that begin a word have U+2581 in front, those that BERT spells with "##" are bare.
+Result<> build_word_piece(Tokenizer::Impl& impl, const VocabSpec& spec) {
+  impl.unk = named_piece(spec, {spec.unk}, "[UNK]");
+  if (impl.unk < 0) return fail("tokenizer.ggml.unknown_token_id: the tokenizer model 'bert' needs one");
+  std::vector<tokens::PieceTrie::Entry> starts, rests;
+  for (int32_t id = 0; id < impl.vocab.size(); ++id) {
+    std::string_view piece = spec.tokens[static_cast<size_t>(id)];
+    if (impl.vocab.kind(id) != TokenKind::kNormal) continue;
+    const bool starts_word = piece.starts_with(kBlankMark) && piece != kBlankMark;
+    if (starts_word) piece.remove_prefix(kBlankMark.size());
+    (starts_word ? starts : rests).emplace_back(piece, id);
+  }
+  if (starts.empty()) {
+    return fail_hint("pieces that begin a word are written with U+2581 in front, the others bare",
+                     "tokenizer.ggml.tokens: no token of the tokenizer model 'bert' begins a word");
+  }
+  impl.word_piece = std::make_unique<tokens::WordPiece>(std::move(starts), std::move(rests),
+                                                        word_piece_options(impl, spec));
+  impl.blank_mark = false;
+  impl.blank_in_front = true;
+  impl.bos = named_piece(spec, {spec.bos, spec.cls}, "[CLS]");
+  impl.eos = named_piece(spec, {spec.sep, spec.eos}, "[SEP]");
+  impl.add_bos = impl.add_eos = true;
+  impl.description = fmt::format("bert, {} pieces", impl.vocab.size());
+  return {};
+}
+
+// Files of the model "gpt2" whose pieces are spelled as Gemma 4's say so by their pre-tokenizer.
+bool has_characters(const VocabSpec& spec) {
+  return spec.model == "gpt2" &&
+         (spec.pre == "gemma4" || spec.pre == "granite-embed-multi-311m" || spec.pre == "sarvam-moe");
 }
 
 // Gemma 4: pieces of characters, merged by a list.
 Result<> build_characters(Tokenizer::Impl& impl, const VocabSpec& spec) {
   impl.blank_in_front = spec.add_space_prefix == 1;
-  impl.add_bos = true;
+  impl.add_bos = spec.pre != "sarvam-moe";
   impl.words = std::make_unique<WordEncoder>(Units::kCharacters, impl.vocab.plain());
   impl.words->set_merges(TRY(read_merges(spec, impl.vocab)));
   impl.description = fmt::format("gemma4, {} pieces", impl.vocab.size());
   return {};
 }
 
+struct Model {
+  std::string_view name;  // tokenizer.ggml.model
+  Spelling spelling;
+  Result<> (*build)(Tokenizer::Impl&, const VocabSpec&);
+};
+constexpr Model kModels[] = {
+    {"gpt2", Spelling::kByteAlphabet, build_bytes},     {"llama", Spelling::kBlankMark, build_scores},
+    {"gemma4", Spelling::kBlankMark, build_characters}, {"t5", Spelling::kBlankMark, build_unigram},
+    {"bert", Spelling::kWordStart, build_word_piece},
+};
+
+Result<const Model*> find_model(std::string_view name) {
+  if (name == "none" || name.empty()) {
+    return fail_hint("give token ids instead of text",
+                     "the file has no tokenizer (tokenizer.ggml.model is '{}')", name);
+  }
+  std::string names;
+  for (const Model& model : kModels) {
+    if (model.name == name) return &model;
+    names.append(names.empty() ? "" : ", ").append(model.name);
+  }
+  return fail_hint(fmt::format("supported are: {}", names),
+                   "tokenizer.ggml.model: the tokenizer model '{}' is not supported", name);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::create(const VocabSpec& spec) {
-  const bool bytes = spec.model == "gpt2";
-  if (spec.model == "none" || spec.model.empty()) {
-    return fail_hint("give token ids instead of text",
-                     "the file has no tokenizer (tokenizer.ggml.model is '{}')", spec.model);
-  }
-  if (!bytes && spec.model != "llama" && spec.model != "gemma4") {
-    return fail_hint(fmt::format("supported are: {}", kModels),
-                     "tokenizer.ggml.model: the tokenizer model '{}' is not supported", spec.model);
-  }
-  auto impl = std::make_unique<Impl>(
-      Impl{.vocab = TRY(Vocab::create(spec, bytes ? Spelling::kByteAlphabet : Spelling::kBlankMark))});
+  const Model* model = TRY(find_model(has_characters(spec) ? "gemma4" : std::string_view(spec.model)));
+  auto impl = std::make_unique<Impl>(Impl{.vocab = TRY(Vocab::create(spec, model->spelling))});
   impl->special = TRY(impl->vocab.special());
-  impl->blank_mark = !bytes;
-  TRY(bytes                   ? build_bytes(*impl, spec)
-      : spec.model == "llama" ? build_scores(*impl, spec)
-                              : build_characters(*impl, spec));
-  set_fallback(*impl, spec.unk);
+  impl->blank_mark = model->spelling == Spelling::kBlankMark;
   impl->bos = spec.bos;
   impl->eos = spec.eos;
-  impl->add_bos = spec.bos >= 0 && (spec.add_bos < 0 ? impl->add_bos : spec.add_bos != 0);
-  impl->add_eos = spec.eos >= 0 && spec.add_eos > 0;
+  impl->unk = spec.unk;
+  TRY(model->build(*impl, spec));
+  set_fallback(*impl);
+  // Some WordPiece files call the piece at the end a separator.
+  const int add_eos = impl->word_piece && spec.add_sep > 0 ? 1 : spec.add_eos;
+  impl->add_bos = impl->bos >= 0 && (spec.add_bos < 0 ? impl->add_bos : spec.add_bos != 0);
+  impl->add_eos = impl->eos >= 0 && (add_eos < 0 ? impl->add_eos : add_eos != 0);
   return std::unique_ptr<Tokenizer>(new Tokenizer(std::move(impl)));
 }
 

@@ -19,6 +19,9 @@ constexpr std::string_view kGpt2 =
 constexpr std::string_view kLlama3 =
     CONTRACTION "|" PREFIX R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)" BLANKS;
 constexpr std::string_view kQwen2 = CONTRACTION "|" PREFIX R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)" BLANKS;
+constexpr std::string_view kUfakzeka = PREFIX R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)" BLANKS;
+constexpr std::string_view kMiniCpm5 =
+    CONTRACTION "|" PREFIX R"(\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*)" BLANKS;
 constexpr std::string_view kQwen35 =
     CONTRACTION "|" PREFIX R"([\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*)" BLANKS;
 constexpr std::string_view kTekken =
@@ -37,6 +40,9 @@ constexpr std::string_view kSeedCoder =
 constexpr std::string_view kDeepseekV3 =
     R"re([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)re"
     R"re(| ?[\p{P}\p{S}]+[\r\n]*)re" BLANKS;
+constexpr std::string_view kSpark =
+    R"re([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)re"
+    R"re(| ?[\p{P}\p{S}]+|[\r\n]|\s+(?!\S)|\s+)re";
 constexpr std::string_view kKimi =
     R"(\p{sc:Han}+|)" PREFIX NO_HAN(UPPER) "*" NO_HAN(LOWER) "+" CONTRACTION "?|" PREFIX NO_HAN(
         UPPER) "+" NO_HAN(LOWER) "*" CONTRACTION R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)" BLANKS;
@@ -91,25 +97,34 @@ const PreRow kRows[] = {
      {kGpt2},
      {}},
     {{"mpt", "olmo"}, {kGpt2}, {.nfc = true}},
-    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
+    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2",
+      "jina-v5-nano"},
      {kLlama3},
      {.whole_words = true, .add_bos = true}},
     {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {kLlama3}, {}},
     {{"qwen2"}, {kQwen2}, {.nfc = true}},
-    {{"deepseek-r1-qwen", "kormo", "megrez", "stablelm2", "hunyuan", "solar-open", "grok-2"}, {kQwen2}, {}},
+    {{"deepseek-r1-qwen", "kormo", "megrez", "stablelm2", "hunyuan", "solar-open", "grok-2", "f2llmv2"},
+     {kQwen2},
+     {}},
+    {{"ufakzeka"}, {kUfakzeka}, {}},
+    {{"minicpm5"}, {R"(\p{N}{1,3})", kMiniCpm5}, {.whole_words = true}},
     {{"qwen35"}, {kQwen35}, {.nfc = true}},
-    {{"smollm", "starcoder", "refact", "codeshell", "exaone", "minerva-7b"}, {R"(\p{N})", kGpt2}, {}},
+    {{"smollm", "starcoder", "refact", "codeshell", "exaone", "minerva-7b", "mellum2"},
+     {R"(\p{N})", kGpt2},
+     {}},
     {{"command-r"}, {R"(\p{N})", kGpt2}, {.nfc = true}},
     {{"deepseek-coder"}, {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kDeepseekCjk, R"(\p{N})"}, {}},
     {{"deepseek-llm"},
      {R"([\r\n])", kDeepseekLetters, kDeepseekPunctuation, kTrailingBlanks, kDeepseekCjk, R"(\p{N}+)"},
      {}},
-    {{"deepseek-v3", "hunyuan-dense", "joyai-llm"}, {R"(\p{N}{1,3})", kCjk, kDeepseekV3}, {}},
+    {{"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"}, {R"(\p{N}{1,3})", kCjk, kDeepseekV3}, {}},
+    {{"spark2_5"}, {R"(\p{N}{1,3})", kCjk, kSpark, R"(\p{N})"}, {}},
     {{"falcon"}, {R"([\p{P}$+<=>^~|`]+)", kGpt2, "[0-9][0-9][0-9]"}, {}},
     {{"bloom", "poro-chat", "gpt3-finnish"}, {kBloom}, {}},
     {{"viking"}, {kBloom, R"(\p{N})"}, {}},
     {{"tekken"}, {kTekken}, {.whole_words = true, .add_bos = true}},
-    {{"gpt-4o", "llama4", "kanana2", "minimax-m2"}, {kGpt4o}, {}},
+    {{"gpt-4o", "llama4", "kanana2", "minimax-m2", "talkie"}, {kGpt4o}, {}},
+    {{"granite-embed-multi-97m"}, {kGpt4o}, {.whole_words = true}},
     {{"youtu"},
      {R"([가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|)"
       R"([一-龥\x{3040}-ゟ゠-ヿ]+)",
@@ -117,7 +132,7 @@ const PreRow kRows[] = {
      {.whole_words = true}},
     {{"bailingmoe", "bailingmoe2", "llada-moe"}, {kBailing}, {}},
     {{"seed-coder"}, {kSeedCoder}, {}},
-    {{"kimi-k2"}, {kKimi}, {.whole_words = true}},  // as tiktoken looks words up
+    {{"kimi-k2", "kimi-k25"}, {kKimi}, {.whole_words = true}},  // as tiktoken looks words up
     {{"jais-2"}, {kJais2}, {}},
     {{"exaone-moe"}, {kExaoneMoe}, {}},
     {{"tiny_aya", "cohere2moe"}, {kTinyAyaDigits, kGpt4o}, {}},

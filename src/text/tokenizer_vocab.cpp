@@ -68,6 +68,17 @@ void append_with_blanks(std::string& out, std::string_view piece) {
   }
 }
 
+// User-defined pieces have the mark, too, but are found anywhere.
+void append_word_start(std::string& out, std::string_view piece, TokenKind kind) {
+  const bool marked = piece.starts_with(kBlankMark) && piece != kBlankMark;
+  if (!marked || (kind != TokenKind::kNormal && kind != TokenKind::kUserDefined)) {
+    out.append(piece);
+    return;
+  }
+  if (kind == TokenKind::kNormal) out.push_back(' ');
+  out.append(piece.substr(kBlankMark.size()));
+}
+
 Result<> check_id(std::string_view field, int32_t id, size_t count) {
   if (id < -1 || id >= static_cast<int64_t>(count)) {
     return fail("tokenizer.ggml.{}: id {} is outside the vocabulary of {} tokens", field, id, count);
@@ -105,6 +116,7 @@ Result<> check(const VocabSpec& spec) {
   TRY(check_id("seperator_token_id", spec.sep, count));  // the key is spelled so
   TRY(check_id("padding_token_id", spec.pad, count));
   TRY(check_id("mask_token_id", spec.mask, count));
+  TRY(check_id("cls_token_id", spec.cls, count));
   return {};
 }
 
@@ -116,7 +128,7 @@ Result<Vocab> Vocab::create(const VocabSpec& spec, Spelling spelling) {
   vocab.kinds_ = spec.kinds;
   if (vocab.kinds_.empty()) {
     vocab.kinds_.assign(spec.tokens.size(), TokenKind::kNormal);
-    for (const int32_t id : {spec.bos, spec.eos, spec.eot, spec.eom}) {
+    for (const int32_t id : {spec.bos, spec.eos, spec.eot, spec.eom, spec.cls, spec.sep, spec.mask}) {
       if (id >= 0) vocab.kinds_[static_cast<size_t>(id)] = TokenKind::kControl;
     }
     if (spec.unk >= 0) vocab.kinds_[static_cast<size_t>(spec.unk)] = TokenKind::kUnknown;
@@ -153,6 +165,8 @@ void Vocab::spell(const VocabSpec& spec, Spelling spelling) {
     const std::string& token = spec.tokens[id];
     if (kinds_[id] == TokenKind::kByte) {
       arena_.push_back(static_cast<char>(*named_byte(token)));
+    } else if (spelling == Spelling::kWordStart) {
+      append_word_start(arena_, token, kinds_[id]);
     } else if (spelling == Spelling::kBlankMark) {
       append_with_blanks(arena_, token);
     } else if (kinds_[id] == TokenKind::kNormal) {

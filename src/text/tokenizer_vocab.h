@@ -17,8 +17,9 @@
 
 namespace brass::tokens {
 
-// How pieces are spelled in the file: bytes by the GPT-2 alphabet, or characters with U+2581 for a blank.
-enum class Spelling : uint8_t { kByteAlphabet, kBlankMark };
+// How pieces are spelled in the file: bytes by the GPT-2 alphabet, characters with U+2581 for a blank, or
+// characters with U+2581 in front where a word begins.
+enum class Spelling : uint8_t { kByteAlphabet, kBlankMark, kWordStart };
 
 class Vocab {
  public:

@@ -1,5 +1,6 @@
 #include "text/tokenizer_words.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/check.h"
@@ -52,6 +53,20 @@ void WordEncoder::set_scores(std::span<const float> scores) {
   for (size_t id = 0; id < scores.size(); ++id) ranks_[id] = rank_of(scores[id]);
 }
 
+void WordEncoder::set_unigram(std::span<const std::optional<std::string_view>> bytes,
+                              std::span<const float> scores) {
+  std::vector<PieceTrie::Entry> entries;
+  double least = 0;
+  for (size_t id = 0; id < bytes.size(); ++id) {
+    if (!bytes[id] || bytes[id]->empty()) continue;
+    least = entries.empty() ? scores[id] : std::min(least, static_cast<double>(scores[id]));
+    entries.emplace_back(*bytes[id], static_cast<int32_t>(id));
+  }
+  trie_.emplace(std::move(entries));
+  scores_.assign(scores.begin(), scores.end());
+  unknown_score_ = least - 10;  // as in the original
+}
+
 void WordEncoder::set_fallback(std::span<const int32_t> byte_pieces, std::vector<int32_t> unknown) {
   ENSURE(byte_pieces.size() == 256);
   byte_fallback_.assign(byte_pieces.begin(), byte_pieces.end());
@@ -87,6 +102,7 @@ void WordEncoder::split(std::string_view word, std::vector<Symbol>& symbols) con
 }
 
 void WordEncoder::merge(std::string_view word, Scratch& scratch) const {
+  if (trie_) return cut_best(word, scratch);
   split(word, scratch.merger.symbols);
   if (pairs_) {
     scratch.merger.run([this](const Symbol& left, const Symbol& right) {
@@ -98,6 +114,39 @@ void WordEncoder::merge(std::string_view word, Scratch& scratch) const {
       return id < 0 ? Merge{} : Merge{ranks_[static_cast<size_t>(id)], id};
     });
   }
+}
+
+// Viterbi's algorithm. Of equally good cuts the one with the longest last piece wins, and so on to the front:
+// shorter pieces come later and have to be better.
+void WordEncoder::cut_best(std::string_view word, Scratch& scratch) const {
+  ENSURE(word.size() < Best::kNowhere, "a word of {} bytes", word.size());
+  std::vector<Best>& best = scratch.best;
+  best.assign(word.size() + 1, {});
+  const auto offer = [&](size_t begin, size_t end, int32_t id, double score) {
+    score += best[begin].score;
+    if (best[end].begin == Best::kNowhere || score > best[end].score)
+      best[end] = {score, static_cast<uint32_t>(begin), id};
+  };
+  for (size_t at = 0; at < word.size();) {
+    const Utf8Step step = utf8_step(word, at);
+    const size_t length = step.state == Utf8State::kValid ? step.length : 1;
+    bool known = false;
+    uint32_t node = PieceTrie::kRoot;
+    for (size_t end = at; end < word.size() && trie_->step(node, word[end]);) {
+      ++end;
+      if (const int32_t id = trie_->id(node); id >= 0) {
+        offer(at, end, id, scores_[static_cast<size_t>(id)]);
+        known = known || end - at == length;
+      }
+    }
+    if (!known) offer(at, at + length, -1, unknown_score_);
+    at += length;
+  }
+  std::vector<Symbol>& symbols = scratch.merger.symbols;
+  symbols.clear();
+  for (auto end = static_cast<uint32_t>(word.size()); end > 0; end = best[end].begin)
+    symbols.push_back({best[end].id, best[end].begin, end});
+  std::reverse(symbols.begin(), symbols.end());
 }
 
 bool WordEncoder::reaches(int32_t id, std::string_view word, Scratch& scratch) const {

@@ -32,7 +32,7 @@ TEST(Vocab, GoodOneReads) { EXPECT_EQ(error_after("x", 1), ""); }
 
 TEST(Vocab, IdsOutsideAreNamed) {
   for (const std::string name :
-       {"bos", "eos", "eot", "eom", "unknown", "seperator", "separator", "padding", "mask"}) {
+       {"bos", "eos", "eot", "eom", "unknown", "seperator", "separator", "padding", "mask", "cls"}) {
     const std::string key = "tokenizer.ggml." + name + "_token_id";
     EXPECT_EQ(error_after(key, uint32_t{2}), "");
     EXPECT_EQ(error_after(key, uint32_t{3}),

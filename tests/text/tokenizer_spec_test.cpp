@@ -21,8 +21,8 @@ TEST(TokenizerSpec, RefusesWhatItCannotDo) {
   const float kNan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<Case> cases = {
       {"tokenizer.ggml.model is 'none'", [](VocabSpec& s) { s.model = "none"; }},
-      {"tokenizer model 'bert' is not supported | supported are: gpt2",
-       [](VocabSpec& s) { s.model = "bert"; }},
+      {"tokenizer model 'rwkv' is not supported | supported are: gpt2, llama, gemma4, t5, bert",
+       [](VocabSpec& s) { s.model = "rwkv"; }},
       {"pre-tokenizer 'odd' is not supported | known are: default, gpt-2",
        [](VocabSpec& s) { s.pre = "odd"; }},
       {"tokenizer.ggml.tokens: the vocabulary is empty", [](VocabSpec& s) { s.tokens.clear(); }},

@@ -25,6 +25,9 @@ JAIS2 = LLAMA3.replace(r"|\s+(?!\S)|\s+", "".join(rf"|\s{{{n}}}(?!\S)" for n in 
                        + r"|\s{1}")
 EXAONE_MOE = CASED + (r"|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]"
                       r"|\s+(?!\S)|\s+")
+MINICPM5 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}+")
+UFAKZEKA = QWEN2.removeprefix(CASED + "|")
+SPARK = DEEPSEEK_V3.replace(r"[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+", r"[\p{P}\p{S}]+|[\r\n]")
 AFMOE_SCRIPTS = ("[一-鿿㐀-䶿豈-\ufaff\u3040-ゟ゠-ヿ･-ﾟ⼀-\u2fdfเ-\u0e7f\u0e80-\u0effក-\u17ff"
                  "က-႟ꩠ-ꩿꧠ-\ua9ff가-\ud7afᄀ-ᇿ]+")
 
@@ -44,6 +47,15 @@ def parts():
         "laguna": [split(r"[^\n]+|[\n]+"), split(QWEN2)],
         "chameleon": [split("<sentinel:[0-9]+>"), split("(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z"), split(r"([\t\n]|    |  )"),
                       p.Digits(individual_digits=True), p.Punctuation("isolated"), gpt2],
+        "minicpm5": [split(r"\p{N}{1,3}"), split(MINICPM5)],
+        "ufakzeka": [split(UFAKZEKA)],
+        "spark2_5": [split(r"\p{N}{1,3}"), split("[一-龥\u3040-ゟ゠-ヿ]+"), split(SPARK), split(r"\p{N}")],
+        "granite-embed-multi-97m": [split(GPT4O)],
+        "mellum2": [p.Digits(individual_digits=True), gpt2],
+        "jina-v5-nano": [split(LLAMA3)],
+        "f2llmv2": [split(QWEN2)],
+        "hy_v4": [split(r"\p{N}{1,3}"), split("[一-龥\u3040-ゟ゠-ヿ]+"), split(DEEPSEEK_V3)],
+        "talkie": [split(GPT4O)],
         "roberta-bpe": [gpt2],
         "jina-v1-en": [gpt2],
         "jina-v2-code": [gpt2],
