@@ -40,6 +40,7 @@ class RegexArena {
   RegexId empty();    // the empty string only
   RegexId all();      // every string
   RegexId literal(std::string_view utf8);
+  RegexId any_literal(std::span<const std::string_view> utf8);  // one of these texts, however many
   RegexId set(CodePoints points);
   RegexId concat(std::span<const RegexId> parts);
   RegexId any_of(std::span<const RegexId> parts);
@@ -53,12 +54,34 @@ class RegexArena {
   Result<RegexId> parse(std::string_view pattern, RegexSyntax syntax);
 
   bool matches_empty(RegexId id) const;
+  // Whether the language has a string: exact. Where that takes more than the budget of states, exhausted() turns true
+  // and the answer is no.
+  bool is_live(RegexId id);
   bool is_nothing(
       RegexId id) const;  // exact after simplification or not, but never true for a language with a string
+  // How many strings the language has, but no more than `limit`.
+  int64_t count_strings(RegexId id, int64_t limit);
   RegexId derivative(RegexId id, char32_t point);
 
+  // A state of the automaton: where each code point leads, in order, without what leads to no string. Made when it is
+  // asked for; the span is valid as long as the arena.
+  struct Edge {
+    char32_t low, high;
+    RegexId target;
+  };
+  std::span<const Edge> edges(RegexId id);
+
+  // As `id` for whatever a string can begin with in `length` characters or fewer; the same for many: a count that so few
+  // characters cannot exhaust becomes unbounded.
+  RegexId relaxed(RegexId id, int length);
+
+  // A budget (of expressions, of work) was met: what was answered since may be too small a language or too large a one,
+  // so whoever asks must refuse.
+  bool exhausted() const;
+
+  struct Impl;  // regex_impl.h
+
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

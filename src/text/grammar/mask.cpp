@@ -1,0 +1,76 @@
+#include "text/grammar/mask.h"
+
+#include <algorithm>
+
+namespace brass::grammar {
+
+namespace {
+
+constexpr size_t kMostMasks = 512;  // 19 KB each for 150,000 tokens
+
+void set_bit(std::span<uint64_t> bits, int32_t id) {
+  bits[static_cast<size_t>(id) / 64] |= uint64_t{1} << (id % 64);
+}
+
+}  // namespace
+
+void Masks::fill(SetId set, std::span<uint64_t> bits) {
+  set = walk_.relaxed(set, trie_.longest);
+  if (const auto found = made_.find(set); found != made_.end()) {
+    std::copy(found->second.begin(), found->second.end(), bits.begin());
+    return;
+  }
+  make(set, bits);
+  if (made_.size() >= kMostMasks) made_.clear();
+  made_.emplace(set, std::vector<uint64_t>(bits.begin(), bits.end()));
+}
+
+void Masks::make(SetId set, std::span<uint64_t> bits) {
+  const Walk::Loop loop = walk_.loop(set);
+  const auto slice = std::ranges::find(trie_.slices, loop.chars, &TrieSlice::chars);
+  if (loop.exact && slice != trie_.slices.end()) {
+    std::copy(slice->inside.begin(), slice->inside.end(), bits.begin());
+    walk_tree(slice->rest, set, bits);
+  } else {
+    std::fill(bits.begin(), bits.end(), 0);
+    walk_tree(trie_.tree, set, bits);
+  }
+  if (!walk_.can_end(set)) return;
+  for (const int32_t id : trie_.end_ids) set_bit(bits, id);
+}
+
+// Adds the tokens of `tree` after which the walk goes on. Where all that lies below a node is made of characters that
+// the walk stays alive with, it is not visited.
+void Masks::walk_tree(const TokenTree& tree, SetId set, std::span<uint64_t> bits) {
+  struct Place {
+    SetId set;
+    const CharClass* loop;  // null: none
+  };
+  std::array<Place, 256> path;  // by depth
+  const auto place = [&](SetId at) {
+    const CharClass& chars = walk_.loop(at).chars;
+    return Place{at, chars.empty() ? nullptr : &chars};
+  };
+  const auto last = static_cast<int32_t>(tree.nodes.size()) - 1;
+  path[0] = place(set);
+  for (int32_t at = 1; at < last;) {
+    const TrieNode& node = tree.nodes[static_cast<size_t>(at)];
+    const Place& from = path[node.depth - 1u];
+    if (from.loop != nullptr && node.decodes &&
+        tree.classes[static_cast<size_t>(node.chars)].within(*from.loop)) {
+      const int32_t end = tree.nodes[static_cast<size_t>(node.end)].tokens;
+      for (int32_t i = node.tokens; i < end; ++i) set_bit(bits, tree.ids[static_cast<size_t>(i)]);
+      at = node.end;
+      continue;
+    }
+    const SetId next = walk_.step(from.set, node.byte);
+    if (next == kDead) {
+      at = node.end;
+      continue;
+    }
+    for (int32_t i = node.tokens; i < node.own; ++i) set_bit(bits, tree.ids[static_cast<size_t>(i)]);
+    if (++at < node.end) path[node.depth] = next == from.set ? from : place(next);
+  }
+}
+
+}  // namespace brass::grammar

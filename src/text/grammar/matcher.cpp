@@ -1,0 +1,110 @@
+#include "text/grammar/matcher.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "base/check.h"
+#include "text/grammar/mask.h"
+
+namespace brass::grammar {
+
+class CompiledGrammar {
+ public:
+  CompiledGrammar(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTrie> trie)
+      : grammar_(std::move(grammar)), trie_(std::move(trie)), walk_(grammar_->impl()) {
+    if (trie_) masks_.emplace(trie_->impl(), walk_);
+  }
+  // Regular expressions are the grammar's, so its lock is the one to hold.
+  std::mutex& mutex() { return grammar_->impl().mutex; }
+  Walk& walk() { return walk_; }
+  const TokenTrie::Impl* trie() const { return trie_ ? &trie_->impl() : nullptr; }
+  std::optional<Masks>& masks() { return masks_; }
+
+ private:
+  std::shared_ptr<const Grammar> grammar_;
+  std::shared_ptr<const TokenTrie> trie_;
+  Walk walk_;
+  std::optional<Masks> masks_;
+};
+
+std::shared_ptr<CompiledGrammar> compile(std::shared_ptr<const Grammar> grammar,
+                                         std::shared_ptr<const TokenTrie> trie) {
+  ENSURE(grammar && grammar->impl().frozen, "the grammar is not frozen");
+  const std::scoped_lock lock(grammar->impl().mutex);
+  return std::make_shared<CompiledGrammar>(grammar, std::move(trie));
+}
+
+struct Matcher::State {
+  std::shared_ptr<CompiledGrammar> grammar;
+  SetId set = kDead;
+};
+
+Matcher::Matcher(std::shared_ptr<CompiledGrammar> grammar) : state_(std::make_unique<State>()) {
+  state_->set = grammar->walk().start();
+  state_->grammar = std::move(grammar);
+}
+Matcher::Matcher(const Matcher& other) : state_(std::make_unique<State>(*other.state_)) {}
+Matcher::Matcher(Matcher&&) noexcept = default;
+Matcher& Matcher::operator=(const Matcher& other) {
+  if (this != &other) state_ = std::make_unique<State>(*other.state_);
+  return *this;
+}
+Matcher& Matcher::operator=(Matcher&&) noexcept = default;
+Matcher::~Matcher() = default;
+
+bool Matcher::accept_bytes(std::string_view bytes) {
+  const std::scoped_lock lock(state_->grammar->mutex());
+  SetId set = state_->set;
+  for (const char byte : bytes) set = state_->grammar->walk().step(set, static_cast<uint8_t>(byte));
+  if (set == kDead) return false;
+  state_->set = set;
+  return true;
+}
+
+bool Matcher::accept_token(int32_t id) {
+  const TokenTrie::Impl* trie = state_->grammar->trie();
+  ENSURE(trie != nullptr, "accept_token() without a vocabulary");
+  if (std::ranges::find(trie->end_ids, id) != trie->end_ids.end()) return can_end();
+  if (id < 0 || id >= trie->size) return false;
+  const std::string_view piece = trie->pieces[static_cast<size_t>(id)];
+  return !piece.empty() && accept_bytes(piece);
+}
+
+bool Matcher::can_end() const {
+  const std::scoped_lock lock(state_->grammar->mutex());
+  return state_->grammar->walk().can_end(state_->set);
+}
+
+bool Matcher::must_end() const {
+  const std::scoped_lock lock(state_->grammar->mutex());
+  return state_->grammar->walk().must_end(state_->set);
+}
+
+void Matcher::mask(std::span<uint64_t> bits) {
+  const std::scoped_lock lock(state_->grammar->mutex());
+  ENSURE(state_->grammar->masks().has_value(), "mask() without a vocabulary");
+  const auto words = (static_cast<size_t>(state_->grammar->trie()->size) + 63) / 64;
+  ENSURE(bits.size() == words, "{} words for a mask of {}", bits.size(), words);
+  state_->grammar->masks()->fill(state_->set, bits);
+}
+
+std::string Matcher::forced(size_t limit) const {
+  const std::scoped_lock lock(state_->grammar->mutex());
+  Walk& walk = state_->grammar->walk();
+  std::string out;
+  for (SetId set = state_->set; out.size() < limit && !walk.can_end(set);) {
+    int only = -1;
+    for (int byte = 0; byte < 256; ++byte) {
+      if (walk.step(set, static_cast<uint8_t>(byte)) == kDead) continue;
+      if (only >= 0) return out;
+      only = byte;
+    }
+    if (only < 0) break;
+    out.push_back(static_cast<char>(only));
+    set = walk.step(set, static_cast<uint8_t>(only));
+  }
+  return out;
+}
+
+}  // namespace brass::grammar

@@ -1,0 +1,172 @@
+#include <chrono>
+
+#include "base/rng.h"
+#include "gguf/vocab.h"
+#include "grammar_support.h"
+#include "sanitized.h"
+#include "shared_data.h"
+#include "text/tokenizer.h"
+
+namespace brass::grammar {
+namespace {
+
+// The vocabulary of Qwen, or nothing (after saying why).
+const Tokenizer* qwen() {
+  static const std::unique_ptr<Tokenizer> made = []() -> std::unique_ptr<Tokenizer> {
+    const auto path = shared_data("vocab/ggml-vocab-qwen2.gguf");
+    if (!path) return nullptr;
+    const auto file = gguf::File::open(*path);
+    if (!file) return nullptr;
+    const auto spec = gguf::read_vocab(*file);
+    if (!spec) return nullptr;
+    auto tokenizer = Tokenizer::create(*spec);
+    return tokenizer ? std::move(*tokenizer) : nullptr;
+  }();
+  return made.get();
+}
+
+std::shared_ptr<const TokenTrie> qwen_trie() {
+  static const std::shared_ptr<const TokenTrie> trie = TokenTrie::create(*qwen());
+  return trie;
+}
+
+bool bit(const std::vector<uint64_t>& bits, int32_t id) {
+  return (bits[static_cast<size_t>(id) / 64] >> (id % 64) & 1) != 0;
+}
+
+// Every token tried by itself.
+void expect_exact(Matcher& m, const Tokenizer& tokenizer, const std::string& where) {
+  const int32_t size = tokenizer.size();
+  std::vector<uint64_t> bits((static_cast<size_t>(size) + 63) / 64, ~uint64_t{0});
+  m.mask(bits);
+  int wrong = 0;
+  for (int32_t id = 0; id < size; ++id) {
+    Matcher copy = m;
+    const bool allowed = copy.accept_token(id);
+    if (allowed == bit(bits, id)) continue;
+    if (++wrong <= 3)
+      ADD_FAILURE() << where << ": token " << id << " '" << tokenizer.piece(id) << "' is "
+                    << (allowed ? "" : "not ") << "accepted";
+  }
+  for (int32_t id = size; id < static_cast<int32_t>(bits.size() * 64); ++id) EXPECT_FALSE(bit(bits, id));
+}
+
+// Follows allowed tokens at random, with an exact mask at each step.
+void explore(std::shared_ptr<Grammar> grammar, NodeId root, uint64_t seed, int steps,
+             const std::string& name) {
+  const auto frozen = grammar->freeze(root);
+  ASSERT_TRUE(frozen.has_value()) << frozen.error().message;
+  const Tokenizer& tokenizer = *qwen();
+  Matcher m(compile(std::move(grammar), qwen_trie()));
+  Rng rng(seed);
+  std::string text;
+  for (int step = 0; step < steps && !m.must_end(); ++step) {
+    expect_exact(m, tokenizer, name + " after '" + text + "'");
+    std::vector<uint64_t> bits((static_cast<size_t>(tokenizer.size()) + 63) / 64);
+    m.mask(bits);
+    std::vector<int32_t> allowed;
+    for (int32_t id = 0; id < tokenizer.size(); ++id) {
+      if (bit(bits, id) && !tokenizer.is_eog(id)) allowed.push_back(id);
+    }
+    ASSERT_FALSE(allowed.empty()) << name << " after '" << text << "'";
+    const int32_t id = allowed[rng.below(allowed.size())];
+    ASSERT_TRUE(m.accept_token(id));
+    text += tokenizer.piece(id);
+  }
+}
+
+NodeId json_value(Grammar& g) {
+  RegexArena& r = g.regexes();
+  const NodeId value = g.rule("value");
+  const NodeId string = g.sequence({g.text("\""), g.terminal(r.all(), Spelling::kJsonString), g.text("\"")});
+  const NodeId number = g.terminal(parsed(r, "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?"));
+  const NodeId space = g.terminal(parsed(r, "[ \\n\\t\\r]*"));
+  const NodeId padded = g.sequence({space, value, space});
+  Members members;
+  members.patterns = {{r.all(), value}};
+  members.space = space;
+  const NodeId array =
+      g.sequence({g.text("["), g.choice({space, g.repeat(padded, 1, -1, g.text(","))}), g.text("]")});
+  g.define(value, g.choice({string, number, g.text("true"), g.text("false"), g.text("null"), array,
+                            g.object(members)}));
+  return value;
+}
+
+TEST(Mask, EqualsTryingEveryToken) {
+  if (qwen() == nullptr) GTEST_SKIP() << "no vocabulary";
+  const int steps = kSanitized ? 2 : 8;
+  struct Case {
+    const char* name;
+    NodeId (*make)(Grammar&);
+  };
+  const Case kCases[] = {
+      {"json", json_value},
+      {"bounded string",
+       [](Grammar& g) {
+         return g.sequence(
+             {g.text("\""),
+              g.terminal(g.regexes().repeat(g.regexes().set({{0, 0x10FFFF}}), 3, 600), Spelling::kJsonString),
+              g.text("\"")});
+       }},
+      {"short string",
+       [](Grammar& g) {
+         return g.sequence(
+             {g.text("\""),
+              g.terminal(g.regexes().repeat(g.regexes().set({{0, 0x10FFFF}}), 2, 9), Spelling::kJsonString),
+              g.text("\"")});
+       }},
+      {"pattern",
+       [](Grammar& g) {
+         return g.sequence(
+             {g.text("<"), g.terminal(parsed(g.regexes(), "\\p{L}[\\w -]*(\\.[a-z]{2,4})?")), g.text(">\n")});
+       }},
+      {"lines",
+       [](Grammar& g) { return g.repeat(g.terminal(parsed(g.regexes(), "- .+")), 2, 5, g.text("\n")); }},
+      {"object",
+       [](Grammar& g) {
+         const NodeId text =
+             g.sequence({g.text("\""), g.terminal(g.regexes().all(), Spelling::kJsonString), g.text("\"")});
+         const NodeId number = g.terminal(parsed(g.regexes(), "[1-9]\\d{0,3}"));
+         Members members;
+         members.named = {{"name", text, true},
+                          {"namely", number, false},
+                          {"größe", number, true},
+                          {"tag", g.choice({g.text("\"a\""), text}), false}};
+         members.patterns = {
+             {g.regexes().without(parsed(g.regexes(), "x.*"), parsed(g.regexes(), "xx")), text}};
+         members.space = g.terminal(parsed(g.regexes(), "[ \\n]{0,2}"));
+         members.min = 3;
+         return g.object(std::move(members));
+       }},
+      {"choices",
+       [](Grammar& g) {
+         return g.choice({g.text("red"), g.text("green"), g.text("dark red"), g.text("größer")});
+       }},
+  };
+  uint64_t seed = 1;
+  for (const Case& c : kCases) {
+    auto g = std::make_shared<Grammar>();
+    const NodeId root = c.make(*g);
+    explore(g, root, seed++, steps, c.name);
+  }
+}
+
+TEST(Mask, AllowsTheEndOnlyWhereATextMayEnd) {
+  if (qwen() == nullptr) GTEST_SKIP() << "no vocabulary";
+  auto g = std::make_shared<Grammar>();
+  const NodeId root = g->terminal(parsed(g->regexes(), "ab+"));
+  ASSERT_TRUE(g->freeze(root).has_value());
+  Matcher m(compile(g, qwen_trie()));
+  const int32_t end = qwen()->eog_ids()[0];
+  std::vector<uint64_t> bits((static_cast<size_t>(qwen()->size()) + 63) / 64);
+  m.mask(bits);
+  EXPECT_FALSE(bit(bits, end));
+  EXPECT_FALSE(m.accept_token(end));
+  ASSERT_TRUE(m.accept_bytes("ab"));
+  m.mask(bits);
+  EXPECT_TRUE(bit(bits, end));
+  EXPECT_TRUE(m.accept_token(end));
+}
+
+}  // namespace
+}  // namespace brass::grammar
