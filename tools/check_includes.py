@@ -28,13 +28,14 @@ MAY_USE = {
     "backend": ["plan", "quant"],
     "backend/ref": ["backend"],
     "backend/cpu": ["backend"],
+    "backend/vulkan": ["backend"],
     "report": ["base"],
     "text": ["base"],
     "runtime": ["model", "plan", "backend", "text"],
     "hub": ["base"],
-    "app": ["runtime", "hub", "report", "backend/ref", "backend/cpu"],
+    "app": ["runtime", "hub", "report", "backend/ref", "backend/cpu", "backend/vulkan"],
 }
-PUBLIC_HEADERS = {"backend/ref": "backend/ref/ref.h", "backend/cpu": "backend/cpu/device.h"}
+PUBLIC_HEADERS = {"backend/ref": "backend/ref/ref.h", "backend/cpu": "backend/cpu/device.h", "backend/vulkan": "backend/vulkan/device.h"}
 # The name that CMake uses for the library of a layer, where it is not the folder's last part.
 LIBRARIES = {"device": "backend"}
 # Vocabularies and file metadata have kinds that share names with architectures.

@@ -19,6 +19,7 @@ constexpr Command kCommands[] = {
      declare_eval},
     {"explain", "the plan that is executed, with its bytes and flops",
      "brass explain smollm2 --phase prefill:512", declare_explain},
+    {"devices", "what there is to compute on", "brass devices", declare_devices},
     {"rounds", "measure on request, for comparisons", "echo \"pp 512 tg 64\" | brass rounds smollm2",
      declare_rounds},
 };

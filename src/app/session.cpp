@@ -8,6 +8,7 @@
 #include "app/terminal.h"
 #include "backend/cpu/device.h"
 #include "backend/ref/ref.h"
+#include "backend/vulkan/device.h"
 #include "hub/store.h"
 
 namespace brass::app {
@@ -18,7 +19,11 @@ void declare_model(Arguments& arguments, ModelFlags& flags) {
 }
 
 void declare_device(Arguments& arguments, ModelFlags& flags) {
-  arguments.choice("--device", flags.device, {"cpu", "ref"}, "what computes: the CPU, or the slow reference");
+  arguments.choice(
+      "--device", flags.device, {"cpu", "vulkan", "ref"},
+      "what computes: the CPU, a GPU through Vulkan (right, not fast yet), or the slow reference");
+  arguments.option("--gpu", flags.gpu,
+                   "which Vulkan device (brass devices; default: the first that is no CPU)");
   arguments.option("--isa", flags.isa, "CPU kernel tier (default: the best that this machine has)");
   arguments.option("--threads", flags.threads, "threads (0: as many as this process may use)");
   arguments.option("--context", flags.context,
@@ -71,6 +76,12 @@ Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags, std::functi
     if (!flags.isa.empty()) return wrong_use("flag --isa: the reference device has no kernel tiers");
     return make_ref_device({.threads = flags.threads == 0 ? usable_cpus() : flags.threads,
                             .check_source = std::move(check_source)});
+  }
+  if (flags.device != "vulkan" && flags.gpu >= 0) return wrong_use("flag --gpu: goes with --device vulkan");
+  if (flags.device == "vulkan") {
+    if (!flags.isa.empty()) return wrong_use("flag --isa: kernel tiers are the CPU's");
+    return make_vulkan_device(
+        {.index = flags.gpu, .k_type = k, .v_type = v, .check_source = std::move(check_source)});
   }
   Result<std::unique_ptr<Device>> device =
       make_cpu_device({.threads = flags.threads, .isa = flags.isa, .k_type = k, .v_type = v});

@@ -15,6 +15,7 @@ struct ModelFlags {
   std::string model;  // a path, or a name in the store
   std::string store;  // the store's folder; "": the default one
   std::string device = "cpu";
+  int gpu = -1;  // which Vulkan device; −1: the first that is no CPU, else the first
   std::string isa;
   uint32_t threads = 0;
   uint32_t context = 0;
@@ -23,7 +24,7 @@ struct ModelFlags {
 
 // MODEL, --store
 void declare_model(Arguments& arguments, ModelFlags& flags);
-// --device, --isa, --threads, --context, --kv-type
+// --device, --gpu, --isa, --threads, --context, --kv-type
 void declare_device(Arguments& arguments, ModelFlags& flags);
 
 Result<std::string> find_model(const ModelFlags& flags);  // the path of the file

@@ -1,0 +1,55 @@
+// brass devices: what there is to compute on.
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "backend/cpu/device.h"
+#include "backend/vulkan/device.h"
+#include "report/format.h"
+
+namespace brass::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json device_json(const VulkanInfo& d) {
+  Json refused = d.refused.empty() ? Json(nullptr) : Json(d.refused);
+  return {{"device", fmt::format("vulkan, --gpu {}", d.index)},
+          {"name", d.name},
+          {"kind", d.kind},
+          {"driver", d.driver},
+          {"memory_bytes", d.memory},
+          {"subgroup", d.subgroup},
+          {"matrix_units", d.cooperative_matrix},
+          {"refused", std::move(refused)}};
+}
+
+Result<> run_devices(bool json) {
+  const std::unique_ptr<Device> cpu = TRY(make_cpu_device({}));
+  const std::vector<VulkanInfo> gpus = TRY(vulkan_devices());
+  if (json) {
+    Json all = Json::array({Json{{"device", "cpu"}, {"name", cpu->describe()}, {"refused", nullptr}}});
+    for (const VulkanInfo& d : gpus) all.push_back(device_json(d));
+    fmt::print("{}\n", all.dump());
+    return {};
+  }
+  fmt::print("--device cpu              {}; this build has {}\n", cpu->describe(), cpu_tier_names());
+  for (const VulkanInfo& d : gpus) {
+    fmt::print("--device vulkan --gpu {}   {} ({}), {}, {}, subgroups of {}, {}\n", d.index, d.name, d.kind,
+               report::format_bytes(d.memory), d.driver, d.subgroup,
+               d.cooperative_matrix ? "matrix units" : "no matrix units that Vulkan shows");
+    if (!d.refused.empty()) fmt::print("                          not usable: it {}\n", d.refused);
+  }
+  if (gpus.empty()) fmt::print("no Vulkan device (Debian: mesa-vulkan-drivers)\n");
+  return {};
+}
+
+}  // namespace
+
+Body declare_devices(Arguments& arguments) {
+  const auto json = std::make_shared<bool>(false);
+  arguments.flag("--json", *json, "as JSON");
+  return [json] { return run_devices(*json); };
+}
+
+}  // namespace brass::app

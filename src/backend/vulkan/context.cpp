@@ -1,0 +1,392 @@
+#include "backend/vulkan/context.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#define VOLK_IMPLEMENTATION
+#include <volk.h>
+
+#include "base/check.h"
+
+namespace brass::vulkan {
+namespace {
+
+constexpr uint64_t kStagingBytes = 32 << 20;
+
+std::string_view result_name(VkResult result) {
+  switch (result) {
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+      return "VK_ERROR_OUT_OF_HOST_MEMORY";
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+      return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+    case VK_ERROR_DEVICE_LOST:
+      return "VK_ERROR_DEVICE_LOST";
+    case VK_ERROR_INITIALIZATION_FAILED:
+      return "VK_ERROR_INITIALIZATION_FAILED";
+    case VK_ERROR_INCOMPATIBLE_DRIVER:
+      return "VK_ERROR_INCOMPATIBLE_DRIVER";
+    case VK_ERROR_FEATURE_NOT_PRESENT:
+      return "VK_ERROR_FEATURE_NOT_PRESENT";
+    default:
+      return "";
+  }
+}
+
+// One for the process; null where there is no Vulkan.
+Result<VkInstance> instance() {
+  static const auto made = []() -> Result<VkInstance> {
+    if (volkInitialize() != VK_SUCCESS) return VkInstance{};
+    const VkApplicationInfo application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                        .pApplicationName = "brass",
+                                        .apiVersion = VK_API_VERSION_1_3};
+    const VkInstanceCreateInfo create{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                      .pApplicationInfo = &application};
+    VkInstance handle = VK_NULL_HANDLE;
+    const VkResult result = vkCreateInstance(&create, nullptr, &handle);
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) return VkInstance{};
+    if (result != VK_SUCCESS) return vk_error("vkCreateInstance", result);
+    volkLoadInstance(handle);
+    return handle;
+  }();
+  return made;
+}
+
+Result<std::vector<VkPhysicalDevice>> physical_devices() {
+  const VkInstance vk = TRY(instance());
+  if (vk == VK_NULL_HANDLE) return std::vector<VkPhysicalDevice>{};
+  uint32_t n = 0;
+  VK_TRY(vkEnumeratePhysicalDevices, vk, &n, nullptr);
+  std::vector<VkPhysicalDevice> devices(n);
+  VK_TRY(vkEnumeratePhysicalDevices, vk, &n, devices.data());
+  devices.resize(n);
+  return devices;
+}
+
+// The features that the shaders use; as a query, and as what is asked for.
+struct Features {
+  VkPhysicalDeviceVulkan13Features v13{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
+  VkPhysicalDeviceVulkan12Features v12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceVulkan11Features v11{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES};
+  VkPhysicalDeviceFeatures2 core{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  void chain() {
+    core.pNext = &v11;
+    v11.pNext = &v12;
+    v12.pNext = &v13;
+  }
+  template <class F>
+  void each(const F& f) {
+    f("shaderInt64", core.features.shaderInt64);
+    f("shaderInt16", core.features.shaderInt16);
+    f("shaderInt8", v12.shaderInt8);
+    f("storageBuffer8BitAccess", v12.storageBuffer8BitAccess);
+    f("storageBuffer16BitAccess", v11.storageBuffer16BitAccess);
+    f("bufferDeviceAddress", v12.bufferDeviceAddress);
+    f("synchronization2", v13.synchronization2);
+    f("subgroupSizeControl", v13.subgroupSizeControl);
+    f("computeFullSubgroups", v13.computeFullSubgroups);
+    f("maintenance4", v13.maintenance4);
+  }
+};
+
+std::string missing_feature(VkPhysicalDevice physical) {
+  Features has;
+  has.chain();
+  vkGetPhysicalDeviceFeatures2(physical, &has.core);
+  std::string missing;
+  has.each([&](const char* name, VkBool32 there) {
+    if (there == VK_FALSE && missing.empty()) missing = name;
+  });
+  return missing;
+}
+
+std::string_view kind_name(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return "virtual";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return "cpu";
+    default:
+      return "other";
+  }
+}
+
+bool has_extension(VkPhysicalDevice physical, std::string_view name) {
+  uint32_t n = 0;
+  if (vkEnumerateDeviceExtensionProperties(physical, nullptr, &n, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkExtensionProperties> all(n);
+  if (vkEnumerateDeviceExtensionProperties(physical, nullptr, &n, all.data()) != VK_SUCCESS) return false;
+  return std::ranges::any_of(all, [&](const VkExtensionProperties& e) { return e.extensionName == name; });
+}
+
+// A family that computes, or −1.
+int compute_family(VkPhysicalDevice physical) {
+  uint32_t n = 0;
+  vkGetPhysicalDeviceQueueFamilyProperties(physical, &n, nullptr);
+  std::vector<VkQueueFamilyProperties> families(n);
+  vkGetPhysicalDeviceQueueFamilyProperties(physical, &n, families.data());
+  for (uint32_t i = 0; i < n; i++)
+    if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0) return static_cast<int>(i);
+  return -1;
+}
+
+VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
+  VkPhysicalDeviceVulkan12Properties v12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+  VkPhysicalDeviceVulkan11Properties v11{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES,
+                                         .pNext = &v12};
+  VkPhysicalDeviceProperties2 p{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &v11};
+  vkGetPhysicalDeviceProperties2(physical, &p);
+  VulkanInfo info{.index = index,
+                  .name = p.properties.deviceName,
+                  .driver = fmt::format("{} {}", v12.driverName, v12.driverInfo),
+                  .kind = std::string(kind_name(p.properties.deviceType))};
+  info.subgroup = v11.subgroupSize;
+  VkPhysicalDeviceMemoryProperties memory;
+  vkGetPhysicalDeviceMemoryProperties(physical, &memory);
+  for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
+    if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
+      info.memory = std::max<uint64_t>(info.memory, memory.memoryHeaps[i].size);
+  info.cooperative_matrix = has_extension(physical, "VK_KHR_cooperative_matrix");
+  if (p.properties.apiVersion < VK_API_VERSION_1_3) {
+    info.refused =
+        fmt::format("has Vulkan {}.{}, Brass needs 1.3", VK_API_VERSION_MAJOR(p.properties.apiVersion),
+                    VK_API_VERSION_MINOR(p.properties.apiVersion));
+  } else if (const std::string missing = missing_feature(physical); !missing.empty()) {
+    info.refused = fmt::format("lacks the feature {}", missing);
+  } else if (compute_family(physical) < 0) {
+    info.refused = "has no queue that computes";
+  } else if (info.subgroup < 4 || info.subgroup > 64) {
+    info.refused = fmt::format("has subgroups of {}, Brass knows 4 to 64", info.subgroup);
+  }
+  return info;
+}
+
+}  // namespace
+
+std::unexpected<Error> vk_error(std::string_view call, VkResult result) {
+  const std::string_view name = result_name(result);
+  const std::string shown =
+      name.empty() ? fmt::format("error {}", static_cast<int>(result)) : std::string(name);
+  if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
+    return fail_hint("use a smaller context (--context) or a smaller model", "{}: {}", call, shown);
+  return fail("{}: {}", call, shown);
+}
+
+// ---- buffers
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this == &other) return *this;
+  release();
+  context_ = std::exchange(other.context_, nullptr);
+  buffer_ = std::exchange(other.buffer_, VK_NULL_HANDLE);
+  memory_ = std::exchange(other.memory_, VK_NULL_HANDLE);
+  address_ = std::exchange(other.address_, 0);
+  bytes_ = std::exchange(other.bytes_, 0);
+  mapped_ = std::exchange(other.mapped_, nullptr);
+  return *this;
+}
+
+void Buffer::release() {
+  if (context_ == nullptr) return;
+  vkDestroyBuffer(context_->device(), buffer_, nullptr);
+  vkFreeMemory(context_->device(), memory_, nullptr);
+  context_ = nullptr;
+}
+
+Result<uint32_t> Context::memory_type(uint32_t allowed, VkMemoryPropertyFlags wanted,
+                                      std::string_view what) const {
+  for (uint32_t i = 0; i < memory_.memoryTypeCount; i++)
+    if ((allowed >> i & 1) != 0 && (memory_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
+  return fail("{}: the device has no memory for {}", info_.name, what);
+}
+
+Result<Buffer> Context::make_buffer(uint64_t bytes, bool host, std::string_view what) const {
+  if (bytes > largest_allocation_)
+    return fail("{}: {} takes {} bytes in one piece, the device gives at most {}", info_.name, what, bytes,
+                largest_allocation_);
+  Buffer out;
+  out.context_ = this;
+  out.bytes_ = std::max<uint64_t>(bytes, 16);
+  const VkBufferCreateInfo create{
+      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .size = out.bytes_,
+      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+  VK_TRY(vkCreateBuffer, device_, &create, nullptr, &out.buffer_);
+  VkMemoryRequirements needs;
+  vkGetBufferMemoryRequirements(device_, out.buffer_, &needs);
+  const VkMemoryPropertyFlags wanted =
+      host ? VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+           : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  const VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+  const VkMemoryAllocateInfo allocate{
+      .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+      .pNext = &flags,
+      .allocationSize = needs.size,
+      .memoryTypeIndex = TRY(memory_type(needs.memoryTypeBits, wanted, what))};
+  if (const VkResult result = vkAllocateMemory(device_, &allocate, nullptr, &out.memory_);
+      result != VK_SUCCESS)
+    return std::unexpected(std::move(vk_error("vkAllocateMemory", result).error())
+                               .within(fmt::format("{}: {} of {} bytes", info_.name, what, bytes)));
+  VK_TRY(vkBindBufferMemory, device_, out.buffer_, out.memory_, 0);
+  if (host) {
+    void* at = nullptr;
+    VK_TRY(vkMapMemory, device_, out.memory_, 0, VK_WHOLE_SIZE, 0, &at);
+    out.mapped_ = static_cast<std::byte*>(at);
+  }
+  const VkBufferDeviceAddressInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                       .buffer = out.buffer_};
+  out.address_ = vkGetBufferDeviceAddress(device_, &info);
+  return out;
+}
+
+// ---- the device
+
+Result<std::unique_ptr<Context>> Context::open(int32_t index) {
+  const std::vector<VkPhysicalDevice> devices = TRY(physical_devices());
+  if (devices.empty())
+    return fail_hint("install a Vulkan driver (Debian: mesa-vulkan-drivers), or use --device cpu",
+                     "there is no Vulkan device");
+  uint32_t chosen = 0;
+  if (index >= 0) {
+    if (static_cast<size_t>(index) >= devices.size())
+      return fail("there is no Vulkan device {}: there are {}", index, devices.size());
+    chosen = static_cast<uint32_t>(index);
+  } else {
+    for (uint32_t i = static_cast<uint32_t>(devices.size()); i > 0; i--)
+      if (const VulkanInfo info = describe(devices[i - 1], i - 1); info.refused.empty() && info.kind != "cpu")
+        chosen = i - 1;
+  }
+  std::unique_ptr<Context> context(new Context);
+  context->info_ = describe(devices[chosen], chosen);
+  if (!context->info_.refused.empty())
+    return fail("Vulkan device {} ({}) {}", chosen, context->info_.name, context->info_.refused);
+  TRY_VOID(context->create(devices[chosen], static_cast<uint32_t>(compute_family(devices[chosen]))));
+  return context;
+}
+
+Result<> Context::create(VkPhysicalDevice physical, uint32_t family) {
+  physical_ = physical;
+  vkGetPhysicalDeviceMemoryProperties(physical, &memory_);
+  VkPhysicalDeviceMaintenance3Properties limits{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                         .pNext = &limits};
+  vkGetPhysicalDeviceProperties2(physical, &properties);
+  largest_allocation_ = limits.maxMemoryAllocationSize;
+  if (properties.properties.limits.timestampComputeAndGraphics != VK_FALSE)
+    tick_ = static_cast<double>(properties.properties.limits.timestampPeriod);
+
+  Features wanted;
+  wanted.chain();
+  wanted.each([](const char*, VkBool32& feature) { feature = VK_TRUE; });
+  const float priority = 1;
+  const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                      .queueFamilyIndex = family,
+                                      .queueCount = 1,
+                                      .pQueuePriorities = &priority};
+  const VkDeviceCreateInfo create{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                  .pNext = &wanted.core,
+                                  .queueCreateInfoCount = 1,
+                                  .pQueueCreateInfos = &queue};
+  VK_TRY(vkCreateDevice, physical, &create, nullptr, &device_);
+  vkGetDeviceQueue(device_, family, 0, &queue_);
+  const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                     .queueFamilyIndex = family};
+  VK_TRY(vkCreateCommandPool, device_, &pool, nullptr, &pool_);
+  const VkCommandBufferAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                             .commandPool = pool_,
+                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                             .commandBufferCount = 1};
+  VK_TRY(vkAllocateCommandBuffers, device_, &allocate, &commands_);
+  const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  VK_TRY(vkCreateFence, device_, &fence, nullptr, &fence_);
+  staging_ = TRY(make_buffer(kStagingBytes, true, "staging"));
+  return {};
+}
+
+Context::~Context() {
+  staging_ = Buffer();
+  if (device_ == VK_NULL_HANDLE) return;
+  vkDeviceWaitIdle(device_);
+  vkDestroyFence(device_, fence_, nullptr);
+  vkDestroyCommandPool(device_, pool_, nullptr);
+  vkDestroyDevice(device_, nullptr);
+}
+
+Result<> Context::run(const std::function<void(VkCommandBuffer)>& record) const {
+  const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+  VK_TRY(vkBeginCommandBuffer, commands_, &begin);
+  record(commands_);
+  VK_TRY(vkEndCommandBuffer, commands_);
+  const VkSubmitInfo submit{
+      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands_};
+  VK_TRY(vkResetFences, device_, 1, &fence_);
+  VK_TRY(vkQueueSubmit, queue_, 1, &submit, fence_);
+  VK_TRY(vkWaitForFences, device_, 1, &fence_, VK_TRUE, UINT64_MAX);
+  return {};
+}
+
+Result<> Context::write(const Buffer& to, uint64_t offset, std::span<const std::byte> bytes) const {
+  ENSURE(offset + bytes.size() <= to.bytes(), "{} bytes at {} of {}", bytes.size(), offset, to.bytes());
+  for (size_t done = 0; done < bytes.size();) {
+    const size_t n = std::min<size_t>(bytes.size() - done, kStagingBytes);
+    std::memcpy(staging_.mapped(), bytes.data() + done, n);
+    TRY_VOID(run([&](VkCommandBuffer commands) {
+      const VkBufferCopy region{.srcOffset = 0, .dstOffset = offset + done, .size = n};
+      vkCmdCopyBuffer(commands, staging_.handle(), to.handle(), 1, &region);
+      full_barrier(commands);
+    }));
+    done += n;
+  }
+  return {};
+}
+
+Result<> Context::read(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) const {
+  ENSURE(offset + bytes.size() <= from.bytes(), "{} bytes at {} of {}", bytes.size(), offset, from.bytes());
+  for (size_t done = 0; done < bytes.size();) {
+    const size_t n = std::min<size_t>(bytes.size() - done, kStagingBytes);
+    TRY_VOID(run([&](VkCommandBuffer commands) {
+      full_barrier(commands);
+      const VkBufferCopy region{.srcOffset = offset + done, .dstOffset = 0, .size = n};
+      vkCmdCopyBuffer(commands, from.handle(), staging_.handle(), 1, &region);
+      full_barrier(commands);
+    }));
+    std::memcpy(bytes.data() + done, staging_.mapped(), n);
+    done += n;
+  }
+  return {};
+}
+
+void full_barrier(VkCommandBuffer commands) {
+  const VkMemoryBarrier2 memory{
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+      .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+      .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT,
+      .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_HOST_BIT,
+      .dstAccessMask =
+          VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT | VK_ACCESS_2_HOST_READ_BIT};
+  const VkDependencyInfo dependency{
+      .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &memory};
+  vkCmdPipelineBarrier2(commands, &dependency);
+}
+
+}  // namespace brass::vulkan
+
+namespace brass {
+
+Result<std::vector<VulkanInfo>> vulkan_devices() {
+  std::vector<VulkanInfo> out;
+  for (const VkPhysicalDevice physical : TRY(vulkan::physical_devices()))
+    out.push_back(vulkan::describe(physical, static_cast<uint32_t>(out.size())));
+  return out;
+}
+
+}  // namespace brass

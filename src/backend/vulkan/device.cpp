@@ -1,0 +1,324 @@
+// The Device: plans prepared, batches run.
+#include <volk.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "backend/vulkan/lowering.h"
+#include "base/check.h"
+
+namespace brass {
+namespace {
+
+using namespace vulkan;
+
+double bytes_of(KvType type) { return type == KvType::kF16 ? 2 : 4; }
+
+Caps vulkan_caps(const VulkanInfo& info, KvType k, KvType v) {
+  Caps caps;
+  caps.name = fmt::format("vulkan {}", info.name);
+#define BRASS_X(id, name) \
+  if (OpKind::id != OpKind::kQuantAct) caps.operations.insert(OpKind::id);
+  BRASS_OPERATIONS(BRASS_X)
+#undef BRASS_X
+  for (const Format* format : all_formats()) caps.matrix_types.insert(format->type);
+  caps.kv = {bytes_of(k), bytes_of(v)};
+  return caps;
+}
+
+Result<> check_kv_type(KvType type) {
+  if (type == KvType::kF16 || type == KvType::kF32) return {};
+  return fail_hint("use f16 or f32", "KV cache: type {} is not supported on Vulkan", kv_type_name(type));
+}
+
+// A plan, memory for its values, and what its rotations need.
+struct Prepared {
+  std::shared_ptr<const Plan> plan;
+  Buffer arena, frequencies, results;
+  std::map<const Op*, uint64_t> frequencies_at;
+  std::map<ValueId, uint64_t> results_at;  // of values that live to the end, in bytes
+};
+
+class VulkanDevice final : public Device {
+ public:
+  VulkanDevice(std::unique_ptr<Context> context, const VulkanOptions& options)
+      : context_(std::move(context)),
+        options_(options),
+        caps_(vulkan_caps(context_->info(), options.k_type, options.v_type)),
+        programs_(*context_) {}
+
+  ~VulkanDevice() override {
+    if (queries_ != VK_NULL_HANDLE) vkDestroyQueryPool(context_->device(), queries_, nullptr);
+  }
+
+  const Caps& caps() const override { return caps_; }
+  std::string describe() const override { return fmt::format("vulkan, {}", context_->info().name); }
+
+  Result<> upload(const Graph& graph, const Progress& progress,
+                  const std::function<void(const Weight&)>& release) override {
+    TRY_VOID(weights_.upload(*context_, graph, options_.check_finite, progress, release));
+    return options_.check_source ? options_.check_source() : Result<>{};
+  }
+
+  Result<> allocate(const Graph& graph, std::span<const PoolSpec> pools) override {
+    ENSURE(pools.size() == graph.groups.size(), "{} pools for {} groups", pools.size(), graph.groups.size());
+    pools_.clear();
+    for (size_t g = 0; g < pools.size(); g++) {
+      TRY_VOID(check_kv_type(pools[g].k_type));
+      TRY_VOID(check_kv_type(pools[g].v_type));
+      pools_.emplace_back(graph.groups[g], pools[g].k_type, pools[g].v_type);
+      TRY_VOID(pools_.back().allocate(*context_, pools[g].pages));
+    }
+    return {};
+  }
+
+  uint64_t page_bytes(const MemoryGroup& group, KvType k_type, KvType v_type) const override {
+    return PagePool(group, k_type, v_type).page_bytes();
+  }
+
+  Result<PlanHandle> prepare(std::shared_ptr<const Plan> plan) override;
+  Result<> run(PlanHandle handle, const Batch& batch) override;
+
+  std::span<const float> read(PlanHandle handle, ValueId value, uint32_t row) override {
+    const Prepared& p = prepared(handle);
+    const auto at = p.results_at.find(value);
+    ENSURE(at != p.results_at.end(), "'{}' does not live to the end of the plan", p.plan->value(value).name);
+    ENSURE(row < rows_of(*p.plan, value), "row {} of '{}'", row, p.plan->value(value).name);
+    const auto* values = reinterpret_cast<const float*>(p.results.mapped() + at->second);
+    return {values + size_t{row} * p.plan->place(value).stride, p.plan->value(value).width};
+  }
+
+  void copy_page(uint32_t group, PageId from, PageId to) override {
+    must(pool(group).copy(*context_, from, to));
+  }
+  void copy_part(uint32_t group, PageId from, PageId to, uint32_t) override {
+    must(pool(group).copy(*context_, from, to));
+  }
+  std::vector<float> export_page(uint32_t group, PageId page) const override {
+    ENSURE(group < pools_.size(), "group {} of {}", group, pools_.size());
+    Result<std::vector<float>> rows = pools_[group].export_page(*context_, page);
+    ENSURE(rows.has_value(), "{}", rows.error().message);
+    return std::move(*rows);
+  }
+  void import_page(uint32_t group, PageId page, std::span<const float> rows) override {
+    must(pool(group).import_page(*context_, page, rows));
+  }
+
+  void set_timing(bool on) override { timing_ = on; }
+  std::span<const double> step_seconds() const override { return seconds_; }
+
+ private:
+  static uint32_t rows_of(const Plan& plan, ValueId v) {
+    return plan.value(v).rows == Rows::kT ? plan.key.t : plan.key.r;
+  }
+  // Copies between pages cannot fail in a way that the caller could mend; the next run says what is lost.
+  void must(Result<> result) {
+    if (!result && lost_.message.empty()) lost_ = std::move(result.error());
+  }
+  PagePool& pool(uint32_t group) {
+    ENSURE(group < pools_.size(), "group {} of {}", group, pools_.size());
+    return pools_[group];
+  }
+  const Prepared& prepared(PlanHandle handle) const {
+    ENSURE(handle >= 0 && static_cast<size_t>(handle) < plans_.size(), "plan {} of {}", handle,
+           plans_.size());
+    return plans_[static_cast<size_t>(handle)];
+  }
+  void check_batch(const Plan& plan, const Batch& batch) const;
+  Result<> place_results(Prepared& p) const;
+  Result<> place_frequencies(Prepared& p) const;
+  Result<> send(const BatchLayout& layout);
+  Result<std::vector<std::vector<Dispatch>>> lower_steps(const Prepared& p, const Batch& batch,
+                                                         const BatchLayout& layout);
+  void record(VkCommandBuffer commands, const Prepared& p,
+              const std::vector<std::vector<Dispatch>>& steps) const;
+  Result<> make_queries(uint32_t n);
+  Result<> read_times(size_t steps);
+
+  std::unique_ptr<Context> context_;
+  VulkanOptions options_;
+  Caps caps_;
+  Programs programs_;
+  Weights weights_;
+  std::vector<PagePool> pools_;
+  std::deque<Prepared> plans_;
+  Buffer batch_;
+  Error lost_;
+  bool timing_ = false;
+  VkQueryPool queries_ = VK_NULL_HANDLE;
+  uint32_t query_count_ = 0;
+  std::vector<double> seconds_;
+};
+
+// ---- prepare
+
+Result<> VulkanDevice::place_results(Prepared& p) const {
+  uint64_t bytes = 0;
+  for (size_t v = 0; v < p.plan->values.size(); v++) {
+    const Placed& placed = p.plan->placed[v];
+    if (placed.storage == Storage::kInternal || placed.last < p.plan->steps.size()) continue;
+    p.results_at[static_cast<ValueId>(v)] = bytes;
+    bytes += (placed.bytes + 255) / 256 * 256;
+  }
+  p.results = TRY(context_->make_buffer(bytes, true, "the results of a step"));
+  return {};
+}
+
+Result<> VulkanDevice::place_frequencies(Prepared& p) const {
+  std::vector<float> all;
+  std::vector<std::pair<const Op*, size_t>> begins;
+  for (const Op& op : p.plan->ops) {
+    if (op.kind != OpKind::kRopeTable) continue;
+    begins.emplace_back(&op, all.size());
+    const std::vector<float>& own = op.as<RopeTableAttrs>().inv_freq;
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  p.frequencies = TRY(context_->make_buffer(all.size() * 4, true, "the frequencies of rotations"));
+  if (!all.empty()) std::memcpy(p.frequencies.mapped(), all.data(), all.size() * 4);
+  for (const auto& [op, at] : begins) p.frequencies_at[op] = p.frequencies.address() + 4 * at;
+  return {};
+}
+
+Result<PlanHandle> VulkanDevice::prepare(std::shared_ptr<const Plan> plan) {
+  ENSURE(plan->source->weights.size() == weights_.size(), "a plan of {} weights, {} uploaded",
+         plan->source->weights.size(), weights_.size());
+  Prepared p{.plan = std::move(plan)};
+  p.arena = TRY(context_->make_buffer(p.plan->arena_bytes, false, "the values of a step"));
+  TRY_VOID(place_results(p));
+  TRY_VOID(place_frequencies(p));
+  plans_.push_back(std::move(p));
+  return static_cast<PlanHandle>(plans_.size() - 1);
+}
+
+// ---- run
+
+void VulkanDevice::check_batch(const Plan& plan, const Batch& batch) const {
+  ENSURE(batch.ids.size() <= plan.key.t && batch.rows.size() <= plan.key.r,
+         "{} tokens and {} rows in a plan for {}, {}", batch.ids.size(), batch.rows.size(), plan.key.t,
+         plan.key.r);
+  ENSURE(batch.positions.size() == batch.ids.size() && batch.sequences.size() == batch.ids.size(),
+         "{} ids, {} positions, {} sequences", batch.ids.size(), batch.positions.size(),
+         batch.sequences.size());
+  const uint32_t vocabulary = plan.source->weights.empty() ? 0 : plan.source->weights[0].rows;
+  for (size_t t = 0; t < batch.ids.size(); t++) {
+    const int32_t sequence = batch.sequences[t];
+    if (sequence < 0) continue;
+    ENSURE(batch.ids[t] >= 0 && static_cast<uint32_t>(batch.ids[t]) < vocabulary, "token {} of {}",
+           batch.ids[t], vocabulary);
+    for (size_t g = 0; g < pools_.size(); g++) {
+      const PageTable& table = batch.page_tables[static_cast<size_t>(sequence) * pools_.size() + g];
+      if (plan.source->groups[g].kind == GroupKind::kState) continue;
+      const auto page = static_cast<size_t>(batch.positions[t]) / kPageTokens;
+      ENSURE(page < table.size() && pools_[g].has(table[page]),
+             "position {} of sequence {} has no page in group {}", batch.positions[t], sequence, g);
+    }
+  }
+  for (const int32_t row : batch.rows)
+    ENSURE(row >= 0 && static_cast<size_t>(row) < batch.ids.size(), "row {} of {}", row, batch.ids.size());
+}
+
+Result<> VulkanDevice::send(const BatchLayout& layout) {
+  const uint64_t bytes = layout.data.size() * 4;
+  if (batch_.bytes() < bytes || batch_.mapped() == nullptr)
+    batch_ = TRY(context_->make_buffer(std::max<uint64_t>(2 * bytes, 65536), true, "a batch"));
+  std::memcpy(batch_.mapped(), layout.data.data(), bytes);
+  return {};
+}
+
+Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepared& p, const Batch& batch,
+                                                                     const BatchLayout& layout) {
+  const Target target{.plan = *p.plan,
+                      .weights = weights_,
+                      .pools = pools_,
+                      .programs = programs_,
+                      .frequencies = p.frequencies_at,
+                      .arena = p.arena.address(),
+                      .batch = batch_.address(),
+                      .layout = layout,
+                      .t = static_cast<uint32_t>(batch.ids.size()),
+                      .r = static_cast<uint32_t>(batch.rows.size())};
+  std::vector<std::vector<Dispatch>> steps;
+  for (const Step& step : p.plan->steps) {
+    std::vector<Dispatch>& all = steps.emplace_back();
+    for (const uint32_t o : step.ops)
+      for (Dispatch& d : TRY(vulkan::lower(target, p.plan->ops[o]))) all.push_back(std::move(d));
+  }
+  return steps;
+}
+
+void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
+                          const std::vector<std::vector<Dispatch>>& steps) const {
+  const auto stamp = [&](size_t i) {
+    if (timing_ && queries_ != VK_NULL_HANDLE)
+      vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries_,
+                           static_cast<uint32_t>(i));
+  };
+  if (timing_ && queries_ != VK_NULL_HANDLE) vkCmdResetQueryPool(commands, queries_, 0, query_count_);
+  stamp(0);
+  for (size_t i = 0; i < steps.size(); i++) {
+    if (p.plan->steps[i].barrier || options_.barrier_everywhere || timing_) full_barrier(commands);
+    for (const Dispatch& d : steps[i]) {
+      if (d.barrier) full_barrier(commands);
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, d.pipeline);
+      vkCmdPushConstants(commands, programs_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes,
+                         d.push.data());
+      vkCmdDispatch(commands, d.x, d.y, d.z);
+    }
+    stamp(i + 1);
+  }
+  full_barrier(commands);
+  for (const auto& [v, at] : p.results_at) {
+    const Placed& placed = p.plan->place(v);
+    const VkBufferCopy region{.srcOffset = placed.offset, .dstOffset = at, .size = placed.bytes};
+    vkCmdCopyBuffer(commands, p.arena.handle(), p.results.handle(), 1, &region);
+  }
+  full_barrier(commands);
+}
+
+Result<> VulkanDevice::run(PlanHandle handle, const Batch& batch) {
+  if (!lost_.message.empty()) return std::unexpected(lost_);
+  const Prepared& p = prepared(handle);
+  check_batch(*p.plan, batch);
+  const BatchLayout layout = lay_out(batch, pools_.size());
+  TRY_VOID(send(layout));
+  const std::vector<std::vector<Dispatch>> steps = TRY(lower_steps(p, batch, layout));
+  if (timing_) TRY_VOID(make_queries(static_cast<uint32_t>(steps.size() + 1)));
+  TRY_VOID(within(context_->info().name,
+                  context_->run([&](VkCommandBuffer commands) { record(commands, p, steps); })));
+  seconds_.clear();
+  return timing_ ? read_times(steps.size()) : Result<>{};
+}
+
+// ---- timing
+
+Result<> VulkanDevice::make_queries(uint32_t n) {
+  if (n <= query_count_ || context_->nanoseconds_a_tick() == 0) return {};
+  if (queries_ != VK_NULL_HANDLE) vkDestroyQueryPool(context_->device(), queries_, nullptr);
+  queries_ = VK_NULL_HANDLE;
+  const VkQueryPoolCreateInfo create{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                     .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                     .queryCount = n};
+  VK_TRY(vkCreateQueryPool, context_->device(), &create, nullptr, &queries_);
+  query_count_ = n;
+  return {};
+}
+
+Result<> VulkanDevice::read_times(size_t steps) {
+  if (queries_ == VK_NULL_HANDLE) return {};
+  std::vector<uint64_t> ticks(steps + 1);
+  VK_TRY(vkGetQueryPoolResults, context_->device(), queries_, 0, static_cast<uint32_t>(ticks.size()),
+         ticks.size() * 8, ticks.data(), 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  for (size_t i = 0; i < steps; i++)
+    seconds_.push_back(static_cast<double>(ticks[i + 1] - ticks[i]) * context_->nanoseconds_a_tick() * 1e-9);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> make_vulkan_device(const VulkanOptions& options) {
+  TRY_VOID(check_kv_type(options.k_type));
+  TRY_VOID(check_kv_type(options.v_type));
+  return std::make_unique<VulkanDevice>(TRY(Context::open(options.index)), options);
+}
+
+}  // namespace brass

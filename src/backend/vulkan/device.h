@@ -1,0 +1,40 @@
+// A GPU as a Device, through Vulkan 1.3.
+//
+// Owns: the list of what there is, and making a device. Must not know: models, tokens. Invariants: one program runs
+// with and without Vulkan (its library is loaded when it is asked for); nothing falls back to another device.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+
+namespace brass {
+
+struct VulkanInfo {
+  uint32_t index;                  // as --device vulkan:N counts
+  std::string name, driver, kind;  // kind: "discrete", "integrated", "cpu", …
+  uint64_t memory = 0;             // bytes of the largest device-local heap
+  uint32_t subgroup = 0;
+  bool cooperative_matrix = false;
+  std::string refused;  // why Brass cannot use it; empty: it can
+};
+
+// Empty where there is no Vulkan library or no device. Errors: a library that fails.
+Result<std::vector<VulkanInfo>> vulkan_devices();
+
+struct VulkanOptions {
+  int32_t index = -1;               // −1: the first that is no CPU, else the first
+  bool check_finite = true;         // upload refuses non-finite weights (off only in tests)
+  bool barrier_everywhere = false;  // tests: the barriers that a plan leaves out change nothing
+  KvType k_type = KvType::kF16,
+         v_type = KvType::kF16;                 // what the pools will be made of: costs are counted with it
+  std::function<Result<>()> check_source = {};  // asked once the weights were read
+};
+
+// Fails where there is no such device, or it lacks what the shaders use: the message names it.
+Result<std::unique_ptr<Device>> make_vulkan_device(const VulkanOptions& options);
+
+}  // namespace brass

@@ -1,0 +1,407 @@
+#include "backend/vulkan/lowering.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/check.h"
+
+namespace brass::vulkan {
+namespace {
+
+constexpr uint32_t kThreads = 64;
+constexpr uint32_t kMaxGroups = 65535;  // in one direction, that every device has
+
+uint32_t groups_of(uint32_t n) { return (n + kThreads - 1) / kThreads; }
+uint32_t flag(bool b) { return b ? 1 : 0; }
+
+std::string lower_case(std::string_view name) {
+  std::string out(name);
+  std::ranges::transform(out, out.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+// One operation in the making.
+class Lowering {
+ public:
+  Lowering(const Target& target, const Op& op) : d_(target), op_(op) {}
+
+  Result<std::vector<Dispatch>> run() {
+    TRY_VOID(lower());
+    return std::move(out_);
+  }
+
+ private:
+  uint64_t at(ValueId v) const { return d_.arena + d_.plan.place(v).offset; }
+  uint64_t in(size_t i) const { return at(op_.in[i]); }
+  uint64_t in_or_0(size_t i) const { return op_.in.size() > i ? in(i) : 0; }
+  uint64_t out() const { return at(op_.out[0]); }
+  uint32_t stride(ValueId v) const { return d_.plan.place(v).stride; }
+  uint32_t in_stride(size_t i) const { return op_.in.size() > i ? stride(op_.in[i]) : 0; }
+  uint32_t out_stride() const { return stride(op_.out[0]); }
+  uint32_t width(ValueId v) const { return d_.plan.value(v).width; }
+  uint32_t out_width() const { return width(op_.out[0]); }
+  uint32_t rows(ValueId v) const { return d_.plan.value(v).rows == Rows::kT ? d_.t : d_.r; }
+  uint32_t out_rows() const { return rows(op_.out[0]); }
+  const GpuWeight& gpu(size_t i) const { return d_.weights[op_.weights[i]]; }
+  const Weight& file(size_t i) const { return d_.plan.weight(op_.weights[i]); }
+  uint64_t vector_or_0(size_t i) const { return op_.weights.size() > i ? gpu(i).address : 0; }
+  uint64_t batch(uint32_t index) const { return d_.batch + uint64_t{4} * index; }
+
+  Result<> add(const std::string& program, const std::vector<uint32_t>& constants, const Push& push,
+               uint32_t x, uint32_t y = 1, uint32_t z = 1, bool barrier = false) {
+    static constexpr std::string_view kByLanes[] = {"matmul", "norm", "attention", "moe_route"};
+    const bool by_lanes =
+        std::ranges::any_of(kByLanes, [&](std::string_view name) { return program.starts_with(name); });
+    ENSURE(x <= kMaxGroups && y <= kMaxGroups && z <= kMaxGroups, "{}: a grid of {} × {} × {}", op_.name, x,
+           y, z);
+    const VkPipeline pipeline = TRY(within(op_.name, d_.programs.find(program, constants, by_lanes)));
+    if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier});
+    return {};
+  }
+
+  Result<> lower() {
+    switch (op_.kind) {
+      case OpKind::kEmbed:
+        return embed();
+      case OpKind::kRmsNorm:
+      case OpKind::kLayerNorm:
+      case OpKind::kHeadNorm:
+        return norm();
+      case OpKind::kLinear:
+      case OpKind::kLmHead:
+      case OpKind::kHeadLinear:
+        return product();
+      case OpKind::kMoeLinear:
+        return expert_product();
+      case OpKind::kMoeRoute:
+        return route();
+      case OpKind::kMoeCombine:
+        return combine();
+      case OpKind::kGatherRows:
+      case OpKind::kAdd:
+      case OpKind::kScale:
+      case OpKind::kSoftcap:
+      case OpKind::kAct:
+      case OpKind::kActMul:
+      case OpKind::kSlice:
+      case OpKind::kConcat:
+        return elementwise();
+      case OpKind::kRopeTable:
+        return rope_table();
+      case OpKind::kRope:
+        return rope();
+      case OpKind::kKvWrite:
+        return kv_write();
+      case OpKind::kAttention:
+        return attention();
+      case OpKind::kConv1d:
+        return conv1d();
+      case OpKind::kDeltaNet:
+        return delta_net();
+      case OpKind::kSsmScan:
+        return ssm_scan();
+      case OpKind::kQuantAct:
+        break;
+    }
+    ENSURE(false, "{} ({})", op_.name, op_name(op_.kind));
+  }
+
+  std::string by_format(std::string_view program, size_t weight) const {
+    return fmt::format("{}_{}", program, lower_case(find_format(file(weight).type)->name));
+  }
+  static void push_slice(Push& push, const RowSlice& slice) {
+    push << slice.first << slice.run << slice.stride;
+  }
+
+  Result<> embed() {
+    Push push;
+    push << gpu(0).address << gpu(0).grid << batch(d_.layout.ids) << batch(d_.layout.sequences) << out();
+    push << gpu(0).row_bytes << out_width() << out_stride();
+    push_slice(push, file(0).slice);
+    return add(by_format("embed", 0), {}, push, groups_of(out_width()), out_rows());
+  }
+
+  Result<> norm() {
+    const auto& a = op_.as<NormAttrs>();
+    const uint32_t heads = op_.kind == OpKind::kRmsNorm ? 1 : a.heads, dim = out_width() / heads;
+    const auto step = [&](size_t w) { return op_.weights.size() > w && file(w).cols > dim ? dim : 0u; };
+    Push push;
+    push << in(0) << vector_or_0(0) << vector_or_0(1) << out() << in_stride(0) << out_stride() << dim
+         << step(0) << step(1) << flag(!op_.weights.empty()) << flag(op_.weights.size() > 1)
+         << flag(op_.kind == OpKind::kLayerNorm) << a.eps;
+    return add("norm", {}, push, heads, out_rows());
+  }
+
+  // The part of matmul.comp's block that all its forms share, up to the slice.
+  Push matmul_push(uint64_t bias, uint64_t route, uint32_t rows, uint32_t tokens,
+                   uint32_t route_stride) const {
+    Push push;
+    push << gpu(0).address << gpu(0).grid << in(0) << bias << route << out() << gpu(0).row_bytes
+         << file(0).cols << rows << tokens << in_stride(0) << out_stride() << route_stride;
+    push_slice(push, file(0).slice);
+    return push;
+  }
+
+  Result<> product() {
+    const bool by_heads = op_.kind == OpKind::kHeadLinear;
+    const bool bias = !by_heads && op_.as<LinearAttrs>().bias;
+    const uint32_t n = out_width(), tokens = out_rows();
+    Push push = matmul_push(bias ? gpu(1).address : 0, 0, n, tokens, 0);
+    push << (by_heads ? n / op_.as<HeadLinearAttrs>().heads : n) << flag(bias) << 0u;
+    return add(by_format("matmul", 0), {by_heads ? 1u : 0u}, push, std::min(n, kMaxGroups), (tokens + 3) / 4);
+  }
+
+  Result<> expert_product() {
+    const auto& a = op_.as<ExpertAttrs>();
+    const uint32_t n = out_width() / a.used;
+    Push push = matmul_push(a.bias ? gpu(1).address : 0, in(1), n, out_rows(), in_stride(1));
+    push << n << flag(a.bias) << flag(a.own_input);
+    return add(by_format("matmul", 0), {2u}, push, std::min(n, kMaxGroups), out_rows(), a.used);
+  }
+
+  Result<> route() {
+    const auto& a = op_.as<RouteAttrs>();
+    ENSURE(a.experts <= 2048, "{}: {} experts", op_.name, a.experts);
+    const uint64_t bias = a.selection_bias ? gpu(0).address : 0;
+    const uint64_t scale = a.expert_scale ? gpu(a.selection_bias ? 1 : 0).address : 0;
+    Push push;
+    push << in(0) << bias << scale << out() << a.used << in_stride(0) << out_stride()
+         << static_cast<uint32_t>(a.score) << flag(a.selection_bias) << flag(a.expert_scale)
+         << flag(a.renormalize) << a.min_sum << a.scale << a.groups_used
+         << flag(a.group_score == GroupScore::kTop2Sum);
+    return add("moe_route", {a.experts, a.groups}, push, out_rows());
+  }
+
+  Result<> combine() {
+    const auto& a = op_.as<ExpertAttrs>();
+    Push push;
+    push << in(0) << in(1) << in_or_0(2) << in_or_0(3) << out() << a.used << out_width() << in_stride(0)
+         << in_stride(1) << in_stride(2) << in_stride(3) << out_stride() << flag(op_.in.size() > 2)
+         << flag(op_.in.size() > 3);
+    return add("moe_combine", {}, push, groups_of(out_width()), out_rows());
+  }
+
+  uint32_t mode() const {
+    switch (op_.kind) {
+      case OpKind::kAdd:
+        return 0;
+      case OpKind::kScale:
+        return 1;
+      case OpKind::kSoftcap:
+        return 2;
+      case OpKind::kAct:
+        return 3;
+      case OpKind::kActMul:
+        return 4;
+      case OpKind::kSlice:
+        return 5;
+      case OpKind::kConcat:
+        return 6;
+      default:
+        return 7;  // gather_rows
+    }
+  }
+
+  Result<> elementwise() {
+    uint32_t kind = 0, begin = 0, a_part = 0, b_part = 0;
+    float factor = 0;
+    if (const auto* act = std::get_if<ActAttrs>(&op_.attrs)) kind = static_cast<uint32_t>(act->kind);
+    if (const auto* slice = std::get_if<SliceAttrs>(&op_.attrs)) begin = slice->begin;
+    if (const auto* scale = std::get_if<ScaleAttrs>(&op_.attrs)) factor = scale->factor;
+    if (const auto* concat = std::get_if<ConcatAttrs>(&op_.attrs)) {
+      a_part = width(op_.in[0]) / concat->heads;
+      b_part = width(op_.in[1]) / concat->heads;
+    }
+    Push push;
+    push << in(0) << in_or_0(1) << out() << batch(d_.layout.rows) << out_width() << in_stride(0)
+         << in_stride(1) << out_stride() << kind << begin << a_part << b_part << factor;
+    return add("elementwise", {mode()}, push, groups_of(out_width()), out_rows());
+  }
+
+  Result<> rope_table() {
+    const auto& a = op_.as<RopeTableAttrs>();
+    const auto pairs = static_cast<uint32_t>(a.inv_freq.size());
+    Push push;
+    push << d_.frequencies.at(&op_) << batch(d_.layout.positions) << out() << pairs << out_stride()
+         << a.magnitude;
+    return add("rope_table", {}, push, groups_of(pairs), out_rows());
+  }
+
+  Result<> rope() {
+    const auto& a = op_.as<RopeAttrs>();
+    Push push;
+    push << in(0) << in(1) << out() << a.heads << a.head_dim << a.n_rot << flag(a.neox) << in_stride(0)
+         << in_stride(1) << out_stride();
+    return add("rope", {}, push, groups_of(a.heads * (a.head_dim - a.n_rot / 2)), out_rows());
+  }
+
+  Result<> kv_write() {
+    const auto& a = op_.as<KvAttrs>();
+    const PagePool& pool = d_.pools[a.group];
+    const uint32_t k = a.heads * a.k_dim, v = a.heads * a.v_dim;
+    Push push;
+    push << in(0) << in_or_0(1) << batch(d_.layout.sequences) << batch(d_.layout.positions)
+         << batch(d_.layout.starts) << batch(d_.layout.pages) << pool.address() << pool.page_bytes()
+         << static_cast<uint32_t>(d_.pools.size()) << a.group << static_cast<uint32_t>(pool.layer(a.layer).k)
+         << static_cast<uint32_t>(pool.layer(a.layer).v) << k << v << in_stride(0) << in_stride(1);
+    return add("kv_write", {flag(pool.keys_are_half()), flag(pool.values_are_half())}, push, groups_of(k + v),
+               rows(op_.in[0]));
+  }
+
+  Result<> attention() {
+    const auto& a = op_.as<AttentionAttrs>();
+    const PagePool& pool = d_.pools[a.group];
+    const uint32_t lanes = d_.programs.lanes();
+    Push push;
+    push << in(0) << vector_or_0(0) << out() << d_.batch << pool.address()
+         << static_cast<uint32_t>(pool.page_bytes()) << d_.layout.positions << d_.layout.starts
+         << d_.layout.pages << (static_cast<uint32_t>(d_.pools.size()) << 16 | a.group)
+         << static_cast<uint32_t>(pool.layer(a.layer).k) << static_cast<uint32_t>(pool.layer(a.layer).v)
+         << a.q_heads << a.q_heads / a.kv_heads << a.k_dim << a.v_dim
+         << static_cast<uint32_t>(std::max(a.window, 0)) << a.scale << a.softcap << a.temperature
+         << std::max(a.temperature_length, 1u) << flag(a.sinks) << in_stride(0) << out_stride();
+    return add("attention",
+               {flag(pool.keys_are_half()), flag(pool.values_are_half()), (a.v_dim + lanes - 1) / lanes},
+               push, a.q_heads, out_rows());
+  }
+
+  // push_of(address of the wave's parts) for each wave; `x` groups a part.
+  template <class PushOf>
+  Result<> each_wave(const std::string& program, const std::vector<uint32_t>& constants, uint32_t x,
+                     const PushOf& push_of) {
+    for (const auto& [begin, count] : d_.layout.waves)
+      TRY_VOID(add(program, constants, push_of(batch(d_.layout.parts + 4 * begin)), x, count, 1, begin > 0));
+    return {};
+  }
+
+  Result<> conv1d() {
+    const auto& a = op_.as<ConvAttrs>();
+    const PagePool& pool = d_.pools[a.group];
+    return each_wave("conv1d", {a.taps}, groups_of(out_width()), [&](uint64_t parts) {
+      Push push;
+      push << in(0) << gpu(0).address << (a.bias ? gpu(1).address : 0) << out() << parts
+           << batch(d_.layout.snapshots) << pool.address() << static_cast<uint32_t>(pool.page_bytes())
+           << static_cast<uint32_t>(pool.state(a.layer)) << out_width() << in_stride(0) << out_stride()
+           << flag(a.bias) << flag(a.silu);
+      return push;
+    });
+  }
+
+  Result<> delta_net() {
+    const auto& a = op_.as<DeltaAttrs>();
+    const PagePool& pool = d_.pools[a.group];
+    return each_wave("delta_net", {a.v_dim, a.k_dim}, a.v_heads, [&](uint64_t parts) {
+      Push push;
+      push << in(0) << in(1) << in(2) << gpu(0).address << gpu(1).address << out() << parts
+           << batch(d_.layout.snapshots) << pool.address() << static_cast<uint32_t>(pool.page_bytes())
+           << static_cast<uint32_t>(pool.state(a.layer)) << a.k_heads << a.v_heads << a.v_dim << flag(a.tiled)
+           << in_stride(0) << in_stride(1) << in_stride(2) << out_stride();
+      return push;
+    });
+  }
+
+  Result<> ssm_scan() {
+    const auto& a = op_.as<SsmAttrs>();
+    const PagePool& pool = d_.pools[a.group];
+    return each_wave("ssm_scan", {a.state}, groups_of(a.heads * a.dim), [&](uint64_t parts) {
+      Push push;
+      push << in(0) << in(1) << gpu(0).address << gpu(1).address << gpu(2).address << out() << parts
+           << batch(d_.layout.snapshots) << pool.address() << static_cast<uint32_t>(pool.page_bytes())
+           << static_cast<uint32_t>(pool.state(a.layer)) << a.heads << a.dim << a.groups << in_stride(0)
+           << in_stride(1) << out_stride();
+      return push;
+    });
+  }
+
+  const Target& d_;
+  const Op& op_;
+  std::vector<Dispatch> out_;
+};
+
+bool reads(const Part& a, const std::vector<int32_t>& written) {
+  return a.from >= 0 && std::ranges::find(written, a.from) != written.end();
+}
+
+}  // namespace
+
+Result<std::vector<Dispatch>> lower(const Target& target, const Op& op) { return Lowering(target, op).run(); }
+
+namespace {
+
+std::vector<Part> parts_of(const Batch& batch) {
+  std::vector<Part> parts;
+  if (batch.states.empty()) return parts;
+  for (uint32_t t = 0; t < batch.ids.size(); t++) {
+    const int32_t sequence = batch.sequences[t];
+    if (sequence < 0) continue;
+    const auto here = static_cast<int32_t>(t);
+    if (t > 0 && batch.sequences[t - 1] == sequence) {
+      parts.back().end = here + 1;
+    } else {
+      ENSURE(static_cast<size_t>(sequence) < batch.states.size(), "no state of sequence {}", sequence);
+      const StatePages& pages = batch.states[static_cast<size_t>(sequence)];
+      parts.push_back({here, here + 1, pages.in, pages.out});
+    }
+  }
+  return parts;
+}
+
+// The pages that a part writes.
+std::vector<int32_t> written_by(const Part& part, const Batch& batch) {
+  std::vector<int32_t> pages = {part.to};
+  for (int32_t t = part.begin; t < part.end && !batch.snapshots.empty(); t++)
+    if (batch.snapshots[static_cast<size_t>(t)] >= 0)
+      pages.push_back(batch.snapshots[static_cast<size_t>(t)]);
+  return pages;
+}
+
+// Orders the parts so that whoever reads a page goes before, or with, no one who writes it.
+void put_parts(const Batch& batch, BatchLayout& out) {
+  std::vector<Part> left = parts_of(batch);
+  uint32_t placed = 0;
+  out.parts = static_cast<uint32_t>(out.data.size());
+  while (!left.empty()) {
+    std::vector<Part> wave, later;
+    for (size_t i = 0; i < left.size(); i++) {
+      const std::vector<int32_t> written = written_by(left[i], batch);
+      bool waits = false;
+      for (size_t j = 0; j < left.size(); j++) waits = waits || (i != j && reads(left[j], written));
+      (waits ? later : wave).push_back(left[i]);
+    }
+    ENSURE(!wave.empty(), "{} sequences write the states that the others read", left.size());
+    for (const Part& p : wave) out.data.insert(out.data.end(), {p.begin, p.end, p.from, p.to});
+    out.waves.emplace_back(placed, static_cast<uint32_t>(wave.size()));
+    placed += static_cast<uint32_t>(wave.size());
+    left = std::move(later);
+  }
+}
+
+}  // namespace
+
+BatchLayout lay_out(const Batch& batch, size_t groups) {
+  BatchLayout out;
+  const auto put = [&](std::span<const int32_t> values) {
+    const auto at = static_cast<uint32_t>(out.data.size());
+    out.data.insert(out.data.end(), values.begin(), values.end());
+    return at;
+  };
+  out.sequences = put(batch.sequences);
+  out.positions = put(batch.positions);
+  out.ids = put(batch.ids);
+  out.rows = put(batch.rows);
+  out.snapshots =
+      put(batch.snapshots.empty() ? std::vector<int32_t>(batch.ids.size(), -1)
+                                  : std::vector<int32_t>(batch.snapshots.begin(), batch.snapshots.end()));
+  std::vector<int32_t> starts, pages;
+  for (const PageTable& table : batch.page_tables) {
+    starts.push_back(static_cast<int32_t>(pages.size()));
+    pages.insert(pages.end(), table.begin(), table.end());
+  }
+  ENSURE(groups == 0 || starts.size() % groups == 0, "{} page tables of {} groups", starts.size(), groups);
+  out.starts = put(starts);
+  out.pages = put(pages);
+  put_parts(batch, out);
+  return out;
+}
+
+}  // namespace brass::vulkan

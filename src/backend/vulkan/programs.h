@@ -1,0 +1,38 @@
+// The compute programs: SPIR-V made at build time from shaders/, pipelines made when first used.
+//
+// Owns: pipelines by name and specialization constants. Must not know: what they compute. Invariants: every program takes
+// one block of push constants of at most 128 bytes and no descriptors.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/vulkan/context.h"
+
+namespace brass::vulkan {
+
+inline constexpr uint32_t kPushBytes = 128;  // that every device has
+
+class Programs {
+ public:
+  explicit Programs(const Context& context) : context_(context) {}
+  ~Programs();
+  Programs(const Programs&) = delete;
+
+  VkPipelineLayout layout() const { return layout_; }
+  uint32_t lanes() const { return context_.info().subgroup; }
+  // constants: specialization constants 1, 2, … `by_lanes`: the program's workgroups are one subgroup (lanes.glsl), whose
+  // size is constant 0.
+  Result<VkPipeline> find(const std::string& name, const std::vector<uint32_t>& constants, bool by_lanes);
+
+ private:
+  Result<> make_layout();
+  Result<VkPipeline> make(const std::string& name, const std::vector<uint32_t>& constants, bool by_lanes);
+
+  const Context& context_;
+  VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  std::map<std::pair<std::string, std::vector<uint32_t>>, VkPipeline> pipelines_;
+};
+
+}  // namespace brass::vulkan

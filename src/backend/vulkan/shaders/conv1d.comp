@@ -1,0 +1,43 @@
+#version 460
+// A short convolution over the rows of each sequence. One thread a channel.
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "recurrent.glsl"
+layout(local_size_x = 64) in;
+layout(constant_id = 1) const uint kTaps = 4;
+layout(push_constant) uniform Push {
+  Floats u, w, bias;
+  Output y;
+  Ints parts, snapshots;
+  uint64_t pool;
+  uint page_bytes, state_at;  // of the layer within a page
+  uint width, u_stride, y_stride;
+  uint has_bias, silu;
+} p;
+
+void keep(int page, uint c, float window[kTaps]) {
+  Output to = Output(p.pool + uint64_t(page) * p.page_bytes + p.state_at);
+  for (uint j = 1; j < kTaps; ++j) to.v[(j - 1) * p.width + c] = window[j];
+}
+
+void main() {
+  const uint c = gl_GlobalInvocationID.x;
+  if (c >= p.width) return;
+  const Part part = part_at(p.parts, gl_WorkGroupID.y);
+  float window[kTaps];  // the last rows, oldest first
+  window[0] = 0.0;
+  for (uint j = 1; j < kTaps; ++j)
+    window[j] = part.from < 0
+                    ? 0.0
+                    : Floats(p.pool + uint64_t(part.from) * p.page_bytes + p.state_at).v[(j - 1) * p.width + c];
+  for (uint t = part.begin; t < part.end; ++t) {
+    for (uint j = 1; j < kTaps; ++j) window[j - 1] = window[j];
+    window[kTaps - 1] = p.u.v[t * p.u_stride + c];
+    float sum = 0.0;
+    for (uint j = 0; j < kTaps; ++j) sum += p.w.v[c * kTaps + j] * window[j];
+    if (p.has_bias != 0) sum += p.bias.v[c];
+    p.y.v[t * p.y_stride + c] = p.silu != 0 ? sum * sigmoid(sum) : sum;
+    if (p.snapshots.v[t] >= 0) keep(p.snapshots.v[t], c, window);
+  }
+  keep(part.to, c, window);
+}

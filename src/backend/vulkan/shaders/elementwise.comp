@@ -1,0 +1,51 @@
+#version 460
+// One value of a row each: add, scale, softcap, act, act_mul, and copies of columns or rows.
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+layout(local_size_x = 64) in;
+layout(constant_id = 1) const uint kMode = 0;
+const uint kAdd = 0, kScale = 1, kSoftcap = 2, kAct = 3, kActMul = 4, kSlice = 5, kConcat = 6, kGatherRows = 7;
+layout(push_constant) uniform Push {
+  Floats a, b;
+  Output y;
+  Ints rows;  // kGatherRows
+  uint width, a_stride, b_stride, y_stride;
+  uint kind;             // of activation
+  uint begin;            // kSlice
+  uint a_part, b_part;   // kConcat: of a head
+  float factor;
+} p;
+
+float value(uint t, uint i) {
+  const uint a = t * p.a_stride + i, b = t * p.b_stride + i;
+  switch (kMode) {
+    case kAdd:
+      return p.a.v[a] + p.b.v[b];
+    case kScale:
+      return p.a.v[a] * p.factor;
+    case kSoftcap:
+      return p.factor * tanh_of(p.a.v[a] / p.factor);
+    case kAct:
+      return activate(p.kind, p.a.v[a]);
+    case kActMul: {
+      float up = p.b.v[b];
+      if (p.kind == kClampedSwiglu) up = (isnan(up) ? up : clamp(up, -7.0, 7.0)) + 1.0;
+      return activate(p.kind, p.a.v[a]) * up;
+    }
+    case kSlice:
+      return p.a.v[a + p.begin];
+    case kConcat: {
+      const uint head = i / (p.a_part + p.b_part), at = i % (p.a_part + p.b_part);
+      return at < p.a_part ? p.a.v[t * p.a_stride + head * p.a_part + at]
+                           : p.b.v[t * p.b_stride + head * p.b_part + at - p.a_part];
+    }
+    case kGatherRows:
+      return p.a.v[uint(p.rows.v[t]) * p.a_stride + i];
+  }
+  return 0.0;
+}
+
+void main() {
+  const uint i = gl_GlobalInvocationID.x, t = gl_WorkGroupID.y;
+  if (i < p.width) p.y.v[t * p.y_stride + i] = value(t, i);
+}

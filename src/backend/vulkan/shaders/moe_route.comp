@@ -1,0 +1,117 @@
+#version 460
+// Which experts a row uses, and their weights (RouteAttrs in graph/graph.h). One subgroup a row; NaN counts as
+// infinite, so that it is selected and reaches the result.
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "lanes.glsl"
+layout(constant_id = 1) const uint kExperts = 1;
+layout(constant_id = 2) const uint kGroups = 1;
+const uint kSoftmax = 0, kSigmoidScore = 1, kSoftmaxOfSelected = 2;
+layout(push_constant) uniform Push {
+  Floats logits, bias, expert_scale;
+  Output route;
+  uint used, logits_stride, route_stride;
+  uint score, has_bias, has_scale, renormalize;
+  float min_sum, scale;
+  uint groups_used, group_by_two;
+} p;
+shared float own[kExperts], choice[kExperts], group_score[kGroups];
+
+void meet() {
+  subgroupMemoryBarrierShared();
+  subgroupBarrier();
+}
+float shown(float x) { return isnan(x) ? kInfinity : x; }
+
+void drop_groups() {
+  const uint lane = gl_LocalInvocationID.x, size = kExperts / kGroups;
+  for (uint g = lane; g < kGroups; g += kLanes) {
+    float first = -kInfinity, second = -kInfinity;
+    for (uint i = 0; i < size; ++i) {
+      const float x = shown(choice[g * size + i]);
+      if (x > first) {
+        second = first;
+        first = x;
+      } else if (x > second) {
+        second = x;
+      }
+    }
+    group_score[g] = p.group_by_two != 0 && size > 1 ? first + second : first;
+  }
+  meet();
+  // A group stays if fewer than groups_used come before it.
+  for (uint g = lane; g < kGroups; g += kLanes) {
+    uint before = 0;
+    for (uint o = 0; o < kGroups; ++o) {
+      if (group_score[o] > group_score[g] || (group_score[o] == group_score[g] && o < g)) ++before;
+    }
+    if (before >= p.groups_used) {
+      for (uint i = 0; i < size; ++i) choice[g * size + i] = -kInfinity;
+    }
+  }
+  meet();
+}
+
+// The largest choice, the lowest number among equals.
+uint select() {
+  const uint lane = gl_LocalInvocationID.x;
+  float top = -kInfinity;
+  uint at = kExperts;
+  for (uint e = lane; e < kExperts; e += kLanes) {
+    const float x = shown(choice[e]);
+    if (at == kExperts || x > top) {
+      top = x;
+      at = e;
+    }
+  }
+  const float best = subgroupMax(top);
+  return subgroupMin(at < kExperts && top == best ? at : kExperts);
+}
+
+void main() {
+  const uint lane = gl_LocalInvocationID.x, t = gl_WorkGroupID.x;
+  float largest = -kInfinity;
+  for (uint e = lane; e < kExperts; e += kLanes) largest = max(largest, p.logits.v[t * p.logits_stride + e]);
+  largest = subgroupMax(largest);
+  float sum = 0.0;
+  for (uint e = lane; e < kExperts; e += kLanes) {
+    const float x = p.logits.v[t * p.logits_stride + e];
+    own[e] = p.score == kSoftmax ? exp(x - largest) : p.score == kSigmoidScore ? sigmoid(x) : x;
+    sum += own[e];
+  }
+  sum = subgroupAdd(sum);
+  for (uint e = lane; e < kExperts; e += kLanes) {
+    if (p.score == kSoftmax) own[e] /= sum;
+    choice[e] = own[e] + (p.has_bias != 0 ? p.bias.v[e] : 0.0);
+  }
+  meet();
+  if (p.groups_used < kGroups) drop_groups();
+  const uint out_at = t * p.route_stride;
+  for (uint i = 0; i < p.used; ++i) {
+    const uint e = select();
+    meet();
+    if (lane == 0) {
+      p.route.v[out_at + i] = float(e);
+      p.route.v[out_at + p.used + i] = own[e];
+      choice[e] = -kInfinity;
+    }
+    meet();
+  }
+  if (lane != 0) return;
+  if (p.score == kSoftmaxOfSelected) {
+    float top = -kInfinity, all = 0.0;
+    for (uint i = 0; i < p.used; ++i) top = max(top, p.route.v[out_at + p.used + i]);
+    for (uint i = 0; i < p.used; ++i) all += exp(p.route.v[out_at + p.used + i] - top);
+    for (uint i = 0; i < p.used; ++i)
+      p.route.v[out_at + p.used + i] = exp(p.route.v[out_at + p.used + i] - top) / all;
+  }
+  float all = 0.0;
+  for (uint i = 0; i < p.used; ++i) all += p.route.v[out_at + p.used + i];
+  for (uint i = 0; i < p.used; ++i) {
+    float w = p.route.v[out_at + p.used + i];
+    if (p.renormalize != 0) w /= max(all, p.min_sum);
+    w *= p.scale;
+    if (p.has_scale != 0) w *= p.expert_scale.v[uint(p.route.v[out_at + i])];
+    p.route.v[out_at + p.used + i] = w;
+  }
+}

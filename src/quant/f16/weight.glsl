@@ -1,0 +1,5 @@
+// Value i of a block on the GPU (block.glsl has what reads it).
+const uint kBlockValues = 1, kBlockBytes = 2;
+float block_value(uint i) {
+  return half_at(0);
+}

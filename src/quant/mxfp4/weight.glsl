@@ -1,0 +1,7 @@
+// Value i of a block on the GPU (block.glsl has what reads it).
+const uint kBlockValues = 32, kBlockBytes = 17;
+float block_value(uint i) {
+  const uint e = u8(0), q = u8(1 + (i & 15));
+  const float scale = uintBitsToFloat(e < 2 ? 0x00200000u << e : (e - 1) << 23);
+  return scale * float(kE2m1Doubled[i < 16 ? q & 15 : q >> 4]);
+}
