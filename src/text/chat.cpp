@@ -12,24 +12,30 @@ using nlohmann::ordered_json;
 
 namespace {
 
-// One way to write the conversation down, and what trying it with marks in place of its texts has shown.
+// One way to write the conversation down, and what came of it.
 struct Attempt {
   ordered_json messages, tools;
   std::vector<std::string> notes;
   std::vector<Mark> lost;
+  Result<jinja::Rendered> rendered;
   bool renders = false;
 };
 
+// Texts that come out whole are shown. Where one does not, the same shape with marks in place of the texts says
+// whether the template leaves it out, or only writes it in another way.
 Result<Attempt> attempt(const jinja::Template& source, const ChatTraits& traits, const ordered_json& messages,
                         const ordered_json& tools, const ChatOptions& options, Repair repair) {
   Attempt out;
   out.messages = TRY(normalize(messages, traits, repair, out.notes));
   out.tools = normalize_tools(tools, repair);
+  NumberedTexts texts = number_texts(out.messages);
+  out.rendered = render_messages(source, out.messages, out.tools, options, &texts);
+  out.renders = out.rendered.has_value();
+  if (!out.renders || texts.all_shown()) return out;
   ordered_json marked = out.messages;
   const std::vector<Mark> marks = put_marks(marked);
-  const auto rendered = render_messages(source, marked, out.tools, options);
-  out.renders = rendered.has_value();
-  if (rendered) out.lost = missing_marks(marks, rendered->text);
+  const auto tried = render_messages(source, marked, out.tools, options);
+  out.lost = tried ? missing_marks(marks, tried->text) : marks;
   return out;
 }
 
@@ -75,9 +81,9 @@ void warn(const Attempt& used, const ChatTraits& traits, std::vector<std::string
 Result<jinja::Rendered> render_with(const jinja::Template& source, const ChatTraits& traits,
                                     const ordered_json& messages, const ordered_json& tools,
                                     const ChatOptions& options) {
-  const Attempt used = TRY(best_attempt(source, traits, messages, tools, options));
+  Attempt used = TRY(best_attempt(source, traits, messages, tools, options));
   if (options.warnings != nullptr) warn(used, traits, *options.warnings);
-  return render_messages(source, used.messages, used.tools, options);
+  return std::move(used.rendered);
 }
 
 }  // namespace

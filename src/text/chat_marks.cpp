@@ -10,13 +10,14 @@ namespace brass {
 using nlohmann::ordered_json;
 
 Result<jinja::Rendered> render_messages(const jinja::Template& source, const ordered_json& messages,
-                                        const ordered_json& tools, const ChatOptions& options) {
+                                        const ordered_json& tools, const ChatOptions& options,
+                                        NumberedTexts* texts) {
   using jinja::Value;
   const auto context = jinja::frozen_dict();
   const auto set = [&](std::string_view name, Value value) {
     context->set(jinja::frozen_string(name, true), std::move(value));
   };
-  set("messages", jinja::from_json(messages));
+  set("messages", jinja::from_json(messages, texts != nullptr ? &texts->numbers : nullptr));
   set("tools", jinja::from_json(tools));
   set("documents", Value::none());
   set("add_generation_prompt", Value::boolean(options.add_generation_prompt));
@@ -28,65 +29,117 @@ Result<jinja::Rendered> render_messages(const jinja::Template& source, const ord
   }
   jinja::RenderOptions render;
   render.clock = options.clock;
+  if (texts != nullptr) {
+    texts->shown.assign(texts->sizes.size(), 0);
+    render.shown = &texts->shown;
+  }
   return source.render(Value::dict(context), render);
 }
 
 namespace {
 
-bool blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+constexpr const char* kBlanks = " \t\r\n";
 
-class Marker {
+bool is_text(const ordered_json& value) {
+  return value.is_string() &&
+         value.get_ref<const std::string&>().find_first_not_of(kBlanks) != std::string::npos;
+}
+
+// Calls visit.text(value, message, part) for every text of a conversation, and visit.json(value, message) for
+// arguments that are a JSON text.
+template <class Json, class Visit>
+class TextWalk {
  public:
-  explicit Marker(ordered_json& messages) {
+  TextWalk(Json& messages, Visit& visit) : visit_(visit) {
     for (message_ = 0; message_ < messages.size(); message_++) {
-      ordered_json& message = messages[message_];
+      Json& message = messages[message_];
       if (!message.is_object()) continue;
       if (message.contains("content")) content(message["content"]);
       if (!message.contains("tool_calls") || !message["tool_calls"].is_array()) continue;
-      for (ordered_json& call : message["tool_calls"]) arguments(call);
+      for (Json& call : message["tool_calls"]) arguments(call);
     }
   }
-  std::vector<Mark> take() && { return std::move(marks_); }
 
  private:
-  void put(ordered_json& text, const char* part) {
-    if (!text.is_string() || blank(text.get_ref<const std::string&>())) return;
-    marks_.push_back({fmt::format("qmark{}q", marks_.size()), message_, part});
-    text = marks_.back().text;
+  void put(Json& value, const char* part) {
+    if (is_text(value)) visit_.text(value, message_, part);
   }
-  void content(ordered_json& content) {
+  void content(Json& content) {
     put(content, "content");
     if (!content.is_array()) return;
-    for (ordered_json& part : content) {
+    for (Json& part : content) {
       if (part.is_object() && part.contains("text")) put(part["text"], "content");
     }
   }
-  void arguments(ordered_json& call) {
+  void arguments(Json& call) {
     if (!call.is_object()) return;
-    ordered_json& function =
-        call.contains("function") && call["function"].is_object() ? call["function"] : call;
+    Json& function = call.contains("function") && call["function"].is_object() ? call["function"] : call;
     if (!function.contains("arguments")) return;
-    ordered_json& given = function["arguments"];
-    if (!given.is_string()) return leaves(given);
-    // Arguments as text stay JSON.
-    ordered_json parsed = ordered_json::parse(given.get_ref<const std::string&>(), nullptr, false);
-    if (parsed.is_discarded()) return;
-    leaves(parsed);
-    given = parsed.dump();
+    Json& given = function["arguments"];
+    given.is_string() ? visit_.json(given, message_) : leaves(given);
   }
-  void leaves(ordered_json& value) {
+  void leaves(Json& value) {
     put(value, "tool call");
     if (!value.is_structured()) return;
-    for (ordered_json& item : value) leaves(item);
+    for (Json& item : value) leaves(item);
   }
 
+  Visit& visit_;
   size_t message_ = 0;
-  std::vector<Mark> marks_;
+};
+
+struct Marker {
+  std::vector<Mark> marks;
+
+  void text(ordered_json& value, size_t message, const char* part) {
+    marks.push_back({fmt::format("qmark{}q", marks.size()), message, part});
+    value = marks.back().text;
+  }
+  void json(ordered_json& value, size_t message) {
+    ordered_json parsed = ordered_json::parse(value.get_ref<const std::string&>(), nullptr, false);
+    if (parsed.is_discarded()) return;
+    leaves(parsed, message);
+    value = parsed.dump();
+  }
+  void leaves(ordered_json& value, size_t message) {
+    if (is_text(value)) text(value, message, "tool call");
+    if (!value.is_structured()) return;
+    for (ordered_json& item : value) leaves(item, message);
+  }
+};
+
+struct Numberer {
+  NumberedTexts out;
+
+  void text(const ordered_json& value, size_t, const char*) {
+    const std::string& text = value.get_ref<const std::string&>();
+    out.numbers.emplace(&value, jinja::kFirstNumbered + static_cast<uint32_t>(out.sizes.size()));
+    out.sizes.push_back(text.find_last_not_of(kBlanks) + 1 - text.find_first_not_of(kBlanks));
+  }
+  void json(const ordered_json& value, size_t message) {
+    if (is_text(value)) text(value, message, "tool call");
+  }
 };
 
 }  // namespace
 
-std::vector<Mark> put_marks(ordered_json& messages) { return Marker(messages).take(); }
+std::vector<Mark> put_marks(ordered_json& messages) {
+  Marker marker;
+  TextWalk<ordered_json, Marker>(messages, marker);
+  return std::move(marker.marks);
+}
+
+NumberedTexts number_texts(const ordered_json& messages) {
+  Numberer numberer;
+  TextWalk<const ordered_json, Numberer>(messages, numberer);
+  return std::move(numberer.out);
+}
+
+bool NumberedTexts::all_shown() const {
+  for (size_t i = 0; i < sizes.size(); i++)
+    if (shown[i] < sizes[i]) return false;
+  return true;
+}
 
 std::vector<Mark> missing_marks(const std::vector<Mark>& marks, std::string_view rendered) {
   std::vector<Mark> out;

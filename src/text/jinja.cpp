@@ -22,6 +22,14 @@ Result<Rendered> Template::render(const Value& context, const RenderOptions& opt
   Heap heap(options.max_memory);
   Interpreter interpreter(heap, options, *tree_, context);
   Text text = TRY(interpreter.run());
+  if (options.shown != nullptr) {
+    text.each(0, text.size(), [&](std::string_view bytes, Origin origin) {
+      if (origin.id < kFirstNumbered) return;
+      const size_t number = origin.id - kFirstNumbered;
+      if (number >= options.shown->size()) options.shown->resize(number + 1);
+      (*options.shown)[number] += bytes.size();
+    });
+  }
   std::vector<Segment> segments = text.segments();
   return Rendered{std::move(text).take(), std::move(segments)};
 }

@@ -28,6 +28,8 @@ struct RenderOptions {
   size_t max_output = size_t{64} << 20;   // bytes of rendered text
   int max_recursion = 200;                // macro calls and recursive loops inside each other
   std::optional<int64_t> clock;  // seconds since 1970 in UTC for strftime_now; absent: the local time now
+  // Where given, gets how many bytes of each numbered input stand in the text, first kFirstNumbered's.
+  std::vector<size_t>* shown = nullptr;
 };
 
 struct Rendered {

@@ -1,5 +1,6 @@
 // Attributes, items, slices and iteration (jinja_ops.h).
 #include <algorithm>
+#include <optional>
 
 #include "text/jinja_ops.h"
 #include "text/jinja_repr.h"
@@ -9,9 +10,21 @@ namespace brass::jinja {
 
 // Attributes and items.
 
-static Value method_of(Runtime& rt, const Value& object, std::string_view name) {
-  const Builtin* method = find_method(object, name);
-  if (method == nullptr) return Value();
+// Methods that change their object are only there to be called: the sandbox that templates are written for
+// calls them undefined (and forbids the call, which this engine does not).
+static bool changes_object(const Value& object, std::string_view name) {
+  static constexpr std::string_view kNames[] = {"append",     "clear",   "extend", "insert",
+                                                "pop",        "popitem", "remove", "reverse",
+                                                "setdefault", "sort",    "update"};
+  return (object.is(Kind::list) || object.is(Kind::dict)) &&
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// A method that is not called at once; undefined if there is none.
+static std::optional<Value> method_of(Runtime& rt, const Value& object, const Value& name) {
+  const Builtin* method = find_method(object, name.bytes());
+  if (method == nullptr) return std::nullopt;
+  if (changes_object(object, name.bytes())) return Value::undefined(Ref<Object>(name.raw()));
   return Value::object(make<BoundMethod>(&rt.heap(), object, method));
 }
 
@@ -27,8 +40,7 @@ Result<Value> get_attribute(Runtime& rt, const Value& object, const Value& name)
     if (name.bytes() == "grouper") return object.items()[0];
     if (name.bytes() == "list") return object.items()[1];
   }
-  Value method = method_of(rt, object, name.bytes());
-  if (!method.is_undefined()) return method;
+  if (auto method = method_of(rt, object, name)) return std::move(*method);
   if (object.is(Kind::dict)) {
     if (const Value* found = object.mapping().find(std::string_view(name.bytes()))) return *found;
   }
@@ -63,8 +75,8 @@ Result<Value> get_item(Runtime& rt, const Value& object, const Value& key) {
   }
   if (key.is_string()) {
     if (object.is(Kind::tuple) && object.items().group()) return get_attribute(rt, object, key);
-    Value method = method_of(rt, object, key.bytes());
-    return method.is_undefined() ? Value::undefined(Ref<Object>(key.raw())) : std::move(method);
+    auto method = method_of(rt, object, key);
+    return method ? std::move(*method) : Value::undefined(Ref<Object>(key.raw()));
   }
   Text name;
   TRY(append_repr(rt, name, key));

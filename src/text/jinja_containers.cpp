@@ -217,6 +217,7 @@ constexpr Builtin kDictMethods[] = {
     {"values", dict_view<DictView::values>},
 };
 static_assert(in_order(kDictMethods));
+constexpr NameFilter kDictNames(kDictMethods);
 constexpr Builtin kTupleMethods[] = {{"count", sequence_count}, {"index", sequence_index}};
 static_assert(in_order(kTupleMethods));
 constexpr Builtin kListMethods[] = {
@@ -231,6 +232,7 @@ static_assert(in_order(kListMethods));
 const Builtin* find_container_method(const Value& object, std::string_view name) {
   switch (object.kind()) {
     case Kind::dict:
+      if (!kDictNames.may_hold(name)) return nullptr;
       return find_in({{kDictMethods, std::size(kDictMethods)}}, name);
     case Kind::tuple:
       return find_in({{kTupleMethods, std::size(kTupleMethods)}}, name);

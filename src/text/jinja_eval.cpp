@@ -28,7 +28,36 @@ Result<const Value*> Interpreter::look(const Expr& expr, Value& own) {
     const Value& value = slot(expr.slot);
     if (!value.is_undefined()) return &value;
   }
+  if (expr.kind == ExprKind::attribute ||
+      (expr.kind == ExprKind::item && expr.kids[1]->kind != ExprKind::slice)) {
+    Result<const Value*> found = look_inside(expr, own);
+    if (!found) [[unlikely]]
+      return located(expr.at, std::move(found));
+    return found;
+  }
   own = TRY(eval(expr));
+  return &own;
+}
+
+// The value under a key in what came from outside, which the context keeps as it is.
+static const Value* find_frozen(const Value& object, const Value& key) {
+  if (!object.is(Kind::dict) || object.raw()->heap() != nullptr || !key.is_string()) return nullptr;
+  return object.mapping().find(key);
+}
+
+Result<const Value*> Interpreter::look_inside(const Expr& expr, Value& own) {
+  TRY(step());
+  Value own_object, own_key;
+  const Value* const object = TRY(look(*expr.kids[0], own_object));
+  if (expr.kind == ExprKind::attribute) {
+    const Value* const found = find_frozen(*object, expr.value);
+    if (found != nullptr && find_method(*object, expr.value.bytes()) == nullptr) return found;
+    own = TRY(get_attribute(*this, *object, expr.value));
+    return &own;
+  }
+  const Value* const key = TRY(look(*expr.kids[1], own_key));
+  if (const Value* const found = find_frozen(*object, *key)) return found;
+  own = TRY(get_item(*this, *object, *key));
   return &own;
 }
 

@@ -210,7 +210,7 @@ Result<Value> striptags(Runtime& rt, Args& args) {
 }
 
 void append_percent_encoded(Text& out, const Text& text, bool query) {
-  text.each(0, text.size(), [&](std::string_view part, bool trusted) {
+  text.each(0, text.size(), [&](std::string_view part, Origin origin) {
     std::string encoded;
     for (const char c : part) {
       const bool plain = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
@@ -223,7 +223,7 @@ void append_percent_encoded(Text& out, const Text& text, bool query) {
         encoded += fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
       }
     }
-    out.append(encoded, trusted);
+    out.append(encoded, origin);
   });
 }
 

@@ -15,7 +15,7 @@ namespace {
 Result<Text> ascii_repr(Runtime& rt, const Value& value) {
   Text repr, out;
   TRY(append_repr(rt, repr, value));
-  repr.each(0, repr.size(), [&](std::string_view part, bool trusted) {
+  repr.each(0, repr.size(), [&](std::string_view part, Origin origin) {
     std::string escaped;
     each_character(part, [&](char32_t c, size_t at, size_t length) {
       const auto n = static_cast<uint32_t>(c);
@@ -27,7 +27,7 @@ Result<Text> ascii_repr(Runtime& rt, const Value& value) {
                                  : fmt::format("\\U{:08x}", n);
       }
     });
-    out.append(escaped, trusted);
+    out.append(escaped, origin);
   });
   return out;
 }

@@ -204,6 +204,15 @@ Result<Value> Interpreter::recurse(const ForStmt& loop, const Ref<Activation>& c
   return string(std::move(text));
 }
 
+// What a condition lets through is made of the loop's variables: tuples, where there are several.
+Value Interpreter::rebuilt(const Expr& target, Value item) {
+  if (target.kind != ExprKind::tuple) return item;
+  std::vector<Value> parts;
+  for (const ExprPtr& kid : target.kids)
+    parts.push_back(rebuilt(*kid, kid->kind == ExprKind::tuple ? Value() : slot(kid->slot)));
+  return heap().tuple(std::move(parts));
+}
+
 // The items that pass the loop's condition, which runs in an activation of its own as they are asked for.
 Result<Value> Interpreter::filtered(const ForStmt& stmt, const Value& items) {
   const Ref<Iterator> source = TRY(iterate(*this, items));
@@ -217,6 +226,7 @@ Result<Value> Interpreter::filtered(const ForStmt& stmt, const Value& items) {
       const Ref<Activation> caller = std::exchange(now_, own);
       TRY(assign(*stmt.test_target, out, false));
       const bool passes = TRY(holds(*stmt.test));
+      out = rebuilt(*stmt.test_target, std::move(out));
       now_ = caller;
       if (passes) return true;
     }

@@ -56,6 +56,7 @@ class Interpreter final : public Runtime {
   Result<Flow> for_loop(const ForStmt& stmt);
   Result<Flow> run_loop(const ForStmt& stmt, const Value& items, int depth);
   Result<Value> filtered(const ForStmt& stmt, const Value& items);
+  Value rebuilt(const Expr& target, Value item);
   Result<> call_block(const MacroStmt& stmt);
   Result<Flow> filter_block(const FilterBlockStmt& stmt);
   Result<Flow> with(const WithStmt& stmt);
@@ -83,9 +84,11 @@ class Interpreter final : public Runtime {
   Result<Value> eval_here(const Expr& expr);
   // Truth of an expression.
   Result<bool> holds(const Expr& expr);
-  // The value of an expression: in `own`, or where it is a constant or a variable that place itself, which
-  // stays as it is for as long as one expression is evaluated.
+  // The value of an expression: in `own`, or where it is a constant, a variable or a part of the input that
+  // place itself, which stays as it is for as long as one expression is evaluated.
   Result<const Value*> look(const Expr& expr, Value& own);
+  Result<const Value*> look_inside(const Expr& expr,
+                                   Value& own);  // an attribute, or an item that is no slice
   Result<std::vector<Value>> eval_all(const std::vector<ExprPtr>& exprs);
   Result<Value> dict(const Expr& expr);
   Result<Value> item(const Expr& expr);

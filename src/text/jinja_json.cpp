@@ -4,7 +4,16 @@
 
 namespace brass::jinja {
 
-Value from_json(const nlohmann::ordered_json& json) {
+namespace {
+
+Origin origin_of(const nlohmann::ordered_json& string, const Numbers* numbers) {
+  const auto found = numbers == nullptr ? Numbers::const_iterator() : numbers->find(&string);
+  return numbers == nullptr || found == numbers->end() ? Origin::of(false) : Origin{found->second};
+}
+
+}  // namespace
+
+Value from_json(const nlohmann::ordered_json& json, const Numbers* numbers) {
   using Type = nlohmann::ordered_json::value_t;
   switch (json.type()) {
     case Type::boolean:
@@ -16,16 +25,17 @@ Value from_json(const nlohmann::ordered_json& json) {
     case Type::number_float:
       return Value::real(json.get<double>());
     case Type::string:
-      return frozen_string(json.get_ref<const std::string&>(), false);
+      return frozen_string(json.get_ref<const std::string&>(), origin_of(json, numbers));
     case Type::array: {
       std::vector<Value> items;
       items.reserve(json.size());
-      for (const auto& item : json) items.push_back(from_json(item));
+      for (const auto& item : json) items.push_back(from_json(item, numbers));
       return frozen_list(std::move(items));
     }
     case Type::object: {
       const Ref<Dict> dict = frozen_dict();
-      for (const auto& [key, value] : json.items()) dict->set(frozen_string(key, false), from_json(value));
+      for (const auto& [key, value] : json.items())
+        dict->set(frozen_string(key, false), from_json(value, numbers));
       return Value::dict(dict);
     }
     default:

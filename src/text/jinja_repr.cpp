@@ -63,14 +63,14 @@ void append_quoted(Text& out, const Str& string) {
       bytes.find('\'') != std::string::npos && bytes.find('"') == std::string::npos ? '"' : '\'';
   const bool trusted = string.text().trusted_at(0);
   out.append(std::string_view(&quote, 1), trusted);
-  string.text().each(0, bytes.size(), [&](std::string_view part, bool trust) {
+  string.text().each(0, bytes.size(), [&](std::string_view part, Origin origin) {
     std::string escaped;
     for (size_t at = 0, length = 0; at < part.size(); at += length) {
       const char32_t c = decode_at(part, at, length);
       const std::string escape = repr_escape(c, quote);
       escaped += escape.empty() ? part.substr(at, length) : std::string_view(escape);
     }
-    out.append(escaped, trust);
+    out.append(escaped, origin);
   });
   out.append(std::string_view(&quote, 1), trusted);
 }
@@ -257,10 +257,10 @@ class Json {
   Result<> string(const Text& text) {
     const bool trusted = text.trusted_at(0);
     out_.append("\"", trusted);
-    text.each(0, text.size(), [&](std::string_view part, bool trust) {
+    text.each(0, text.size(), [&](std::string_view part, Origin origin) {
       std::string escaped;
       escape_json(escaped, part, style_.ensure_ascii);
-      out_.append(escaped, trust);
+      out_.append(escaped, origin);
     });
     out_.append("\"", trusted);
     return {};
@@ -376,7 +376,7 @@ Result<> append_json(Runtime& rt, Text& out, const Value& value, const JsonStyle
 
 Text escape_html(const Text& text) {
   Text out;
-  text.each(0, text.size(), [&](std::string_view part, bool trust) {
+  text.each(0, text.size(), [&](std::string_view part, Origin origin) {
     std::string escaped;
     for (const char c : part) {
       switch (c) {
@@ -399,7 +399,7 @@ Text escape_html(const Text& text) {
           escaped += c;
       }
     }
-    out.append(escaped, trust);
+    out.append(escaped, origin);
   });
   return out;
 }

@@ -91,7 +91,9 @@ Result<Value> BoundMethod::call(Runtime& rt, Args args) {
   return method_->run(rt, args);
 }
 std::string BoundMethod::repr() const {
-  return fmt::format("<built-in method {} of {} object>", method_->name, jinja::type_name(self_));
+  // Python prints where the object lies. This is no such place: a text must not tell where memory is.
+  return fmt::format("<built-in method {} of {} object at 0x7f0000000000>", method_->name,
+                     jinja::type_name(self_));
 }
 std::string GlobalFunction::repr() const { return fmt::format("<function {}>", function_->name); }
 

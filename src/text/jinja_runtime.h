@@ -43,6 +43,24 @@ constexpr bool in_order(const Builtin (&table)[N]) {
 const Builtin* find_in(std::initializer_list<std::pair<const Builtin*, size_t>> tables,
                        std::string_view name);
 
+// Says of most names, by first letter and length, that a table does not hold them: attributes of messages are
+// looked up as methods first.
+class NameFilter {
+ public:
+  template <size_t N>
+  explicit constexpr NameFilter(const Builtin (&table)[N]) {
+    for (const Builtin& builtin : table) lengths_[letter(builtin.name)] |= length_bit(builtin.name);
+  }
+  bool may_hold(std::string_view name) const {
+    return !name.empty() && (lengths_[letter(name)] & length_bit(name)) != 0;
+  }
+
+ private:
+  static constexpr size_t letter(std::string_view name) { return static_cast<unsigned char>(name[0]) & 31; }
+  static constexpr uint32_t length_bit(std::string_view name) { return uint32_t{1} << (name.size() & 31); }
+  uint32_t lengths_[32] = {};
+};
+
 // Arguments in the order of parameters; what was not given is nullptr.
 class Bound {
  public:

@@ -11,11 +11,11 @@ Text map_characters(const Text& text, F&& f) {
   Text out;
   out.reserve(text.size());
   size_t base = 0;
-  text.each(0, text.size(), [&](std::string_view part, bool trusted) {
+  text.each(0, text.size(), [&](std::string_view part, Origin origin) {
     std::string mapped;
     mapped.reserve(part.size());
     each_character(part, [&](char32_t c, size_t at, size_t) { f(mapped, c, base + at); });
-    out.append(mapped, trusted);
+    out.append(mapped, origin);
     base += part.size();
   });
   return out;

@@ -243,7 +243,10 @@ bool same_key(const Value& a, const Value& b) {
 }
 
 Value frozen_string(std::string_view bytes, bool trusted) {
-  return Value::string(make<Str>(nullptr, Text(std::string(bytes), trusted), false));
+  return frozen_string(bytes, Origin::of(trusted));
+}
+Value frozen_string(std::string_view bytes, Origin origin) {
+  return Value::string(make<Str>(nullptr, Text(std::string(bytes), origin), false));
 }
 Value frozen_list(std::vector<Value> items) { return Value::list(make<List>(nullptr, std::move(items))); }
 Ref<Dict> frozen_dict() { return make<Dict>(nullptr); }

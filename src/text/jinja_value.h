@@ -5,7 +5,8 @@
 // trees, filters, how a value is computed or printed. Invariants: strings are immutable valid UTF-8 with
 // provenance. What a template creates lives on the Heap of its render, which outlives it and breaks reference
 // cycles at the end; what comes from outside (heap() null) is frozen: templates cannot change it, and its
-// text counts as input. Reference counts are atomic: a parsed template's constants are shared by threads.
+// text counts as input. Reference counts of what comes from outside are atomic: a parsed template's constants
+// are shared by threads.
 #pragma once
 
 #include <atomic>
@@ -38,9 +39,22 @@ class Object {
   virtual ~Object() = default;
 
   Heap* heap() const { return heap_; }
-  void retain() const { refs_.fetch_add(1, std::memory_order_relaxed); }
+  // What a render made only its own thread sees: its counts need no locked instructions.
+  void retain() const {
+    if (heap_ != nullptr) {
+      refs_.store(refs_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    } else {
+      refs_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
   void release() const {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (heap_ != nullptr) {
+      const uint32_t left = refs_.load(std::memory_order_relaxed) - 1;
+      refs_.store(left, std::memory_order_relaxed);
+      if (left == 0) delete this;
+    } else if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete this;
+    }
   }
   // Python's name of the type, for messages and repr.
   virtual std::string_view type_name() const = 0;
@@ -288,6 +302,7 @@ int compare_numbers(const Value& a, const Value& b);
 
 // Frozen values, from outside a render.
 Value frozen_string(std::string_view bytes, bool trusted);
+Value frozen_string(std::string_view bytes, Origin origin);
 Value frozen_list(std::vector<Value> items);
 Ref<Dict> frozen_dict();
 

@@ -145,6 +145,7 @@ void Tokenizer::Impl::encode_characters(std::string_view run, Work& work) const 
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool special) const {
   std::string out;
+  out.reserve(4 * ids.size());
   bool drop_blank = adds_blank();
   for (const int32_t id : ids) out.append(shown(id, special, drop_blank));
   return out;

@@ -103,6 +103,27 @@ TEST(ChatNormalize, WhatCannotBeHelpedIsSaid) {
   EXPECT_NE(image.warnings[0].find("'image_url'"), std::string::npos);
 }
 
+// That its words stand somewhere else does not make a text shown.
+TEST(ChatNormalize, TextsThatStandElsewhereAreStillMissed) {
+  constexpr const char* kUsersOnly =
+      "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
+  const auto lost = chat(kUsersOnly, R"([{"role":"user","content":"the assistant user"},
+                                        {"role":"assistant","content":"user"},{"role":"user","content":"b"}])");
+  ASSERT_EQ(lost.warnings.size(), 1u);
+  EXPECT_EQ(lost.warnings[0], "the template does not show the content of message 1 (assistant)");
+}
+
+// A text that is written in another way is shown: no warning, no repair.
+TEST(ChatNormalize, TextsInOtherWordsAreShown) {
+  constexpr const char* kWrapped =
+      "{% for m in messages %}[{{ m.content.split()|join('_') }}|{{ m.content|replace('a', '') }}]{% endfor "
+      "%}";
+  const auto shown =
+      chat(kWrapped, R"([{"role":"user","content":"a a"},{"role":"assistant","content":"b a"}])");
+  EXPECT_EQ(shown.text, "[a_a| ][b_a|b ]");
+  EXPECT_TRUE(shown.warnings.empty());
+}
+
 TEST(ChatNormalize, WrongInputNamesItsField) {
   EXPECT_NE(chat(kChatml, "{}").text.find("messages must be a list"), std::string::npos);
   EXPECT_NE(chat(kChatml, R"([{"content":"x"}])").text.find("messages[0].role"), std::string::npos);

@@ -29,14 +29,18 @@ ordered_json fixture(const char* name) {
   return json ? *json : ordered_json();
 }
 
-std::map<std::string, std::string> templates() {
-  std::map<std::string, std::string> out;
-  const auto folder = shared_data("templates");
-  if (!folder) return out;
-  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+void add_templates(const std::filesystem::path& folder, std::map<std::string, std::string>& out) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".jinja")
       out[entry.path().filename().string()] = read(entry.path().string());
   }
+}
+
+// Published ones, and our own.
+std::map<std::string, std::string> templates() {
+  std::map<std::string, std::string> out;
+  add_templates(std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/templates", out);
+  if (const auto folder = shared_data("templates")) add_templates(*folder, out);
   return out;
 }
 
@@ -95,6 +99,11 @@ std::vector<std::string> texts_of(const ordered_json& messages) {
 bool is_beyond_repair(const std::string& name) {
   return name == "no messages" || name == "numbers as content";
 }
+// Some of our own templates show texts cut or indented: what they are for is the language.
+bool changes_texts(const std::string& name) {
+  return name == "arithmetic.jinja" || name == "call-blocks.jinja" || name == "documents-first.jinja" ||
+         name == "numbered-turns.jinja" || name == "slots-and-strings.jinja";
+}
 // Templates cut these out of replies, as their makers meant it.
 bool is_cut_on_purpose(const std::string& text) { return text.find("<think>") != std::string::npos; }
 
@@ -102,6 +111,7 @@ TEST(ChatTemplates, NormalizedRendersLoseNothing) {
   const ordered_json conversations = fixture("chat_conversations.json");
   size_t checked = 0;
   for (const auto& [name, source] : templates()) {
+    if (changes_texts(name)) continue;
     const auto chat = ChatTemplate::load(source);
     ASSERT_TRUE(chat) << name;
     for (const ordered_json& conversation : conversations) {

@@ -21,6 +21,38 @@ TEST(JinjaText, KeepsRuns) {
   EXPECT_FALSE(empty.trusted());
 }
 
+TEST(JinjaText, NumbersAreKeptWhereBytesAre) {
+  Text text("ab", Origin{5});
+  text.append("cd", Origin{6});
+  text.append("ef", false);
+  EXPECT_EQ(text.segments(), (std::vector<Segment>{{0, 6, false}}));
+  EXPECT_EQ(text.origin_at(1).id, 5u);
+  EXPECT_EQ(text.origin_at(2).id, 6u);
+  EXPECT_EQ(text.slice(3, 5).origin_at(0).id, 6u);
+  EXPECT_EQ(text.origin_at(6).id, 1u);
+  EXPECT_TRUE(Text("x", true).origin_at(0).trusted());
+}
+
+// How many bytes of a numbered text come out, whatever the template does to it.
+TEST(JinjaProvenance, NumberedTextsAreCounted) {
+  const auto shown = [](const char* source) {
+    const nlohmann::ordered_json context = {{"a", " one "}, {"b", "tw\"o"}};
+    const Numbers numbers = {{&context["a"], kFirstNumbered}, {&context["b"], kFirstNumbered + 1}};
+    std::vector<size_t> out(2, 0);
+    RenderOptions options;
+    options.shown = &out;
+    const auto rendered = (*Template::parse(source))->render(from_json(context, &numbers), options);
+    EXPECT_TRUE(rendered) << source;
+    return out;
+  };
+  using Counts = std::vector<size_t>;
+  EXPECT_EQ(shown("{{ a }}{{ b }}"), (Counts{5, 4}));
+  EXPECT_EQ(shown("{{ b|upper ~ a|trim }}{{ a.strip() }}"), (Counts{6, 4}));
+  EXPECT_EQ(shown("{{ b|tojson }}{{ [a] }}"), (Counts{5, 5}));
+  EXPECT_EQ(shown("{% if a and 'one' in a %}one{% endif %}{{ b[:2] }}"), (Counts{0, 2}));
+  EXPECT_EQ(shown("{% set x %}<{{ a }}>{% endset %}{{ x|replace('n', '') }}{{ '%s' % b }}"), (Counts{4, 4}));
+}
+
 TEST(JinjaProvenance, InputStaysMarked) {
   const char* context = R"({"u": " <b> ", "d": {"k": "v"}, "l": ["x", "y"], "bos_token": "<s>", "n": 5})";
   EXPECT_EQ(marked("{{ bos_token }}a{{ u }}c", context), "[<s>a] <b> [c]");

@@ -3,7 +3,8 @@
 
     jinja_fixtures.py TEMPLATES_DIR FIXTURES_DIR
 
-FIXTURES_DIR/chat_conversations.json: the conversations. FIXTURES_DIR/chat_renders.json: for each template the
+FIXTURES_DIR/chat_conversations.json: the conversations. FIXTURES_DIR/chat_renders.json: for each template, there and in
+FIXTURES_DIR/templates (written for corners of the language, in the manner of published ones), the
 FNV-1a hashes of its outputs in that order, or "error". Needs Jinja2 (PyPI).
 """
 
@@ -28,7 +29,7 @@ def main():
     contexts = [jinja_conversations.context(messages, more) for _, messages, more in jinja_conversations.CONVERSATIONS]
     names = [name for name, _, _ in jinja_conversations.CONVERSATIONS]
     renders = {}
-    for path in sorted(templates.glob("*.jinja")):
+    for path in sorted(templates.glob("*.jinja")) + sorted((fixtures / "templates").glob("*.jinja")):
         results = [jinja_env.render(path.read_text(), copy.deepcopy(context))[0] for context in contexts]
         renders[path.name] = ["error" if text is None else fnv1a(text) for text in results]
     conversations = [{"name": name, "context": context} for name, context in zip(names, contexts)]

@@ -160,7 +160,7 @@ class Generator:
             f"find({s()})", f"rfind({s()})", f"find({s()}, {n()})", f"find({s()}, {n()}, {n()})", f"count({s()})", f"index({s()})", f"count({s()}, {n()}, {n()})",
             f"join({self.r.choice(LISTS)})", f"join([{s()}, {s()}])", "isdigit()", "isalpha()", "isalnum()", "isspace()", "isupper()", "islower()", "istitle()", "isnumeric()", "isdecimal()",
             "isidentifier()", "isprintable()", "isascii()", f"center({n()})", f"ljust({n()}, '*')", f"rjust({n()})", f"zfill({n()})", f"partition({s()})", f"rpartition({s()})",
-            f"removeprefix({s()})", f"removesuffix({s()})", "expandtabs(4)", "expandtabs()", f"translate({{97: {self.pick('none', repr('X'), '98')}, 98: 'yy'}})", "format_map(d)", "encode().decode()", f"format({s()}, a={s()})", f"strip(none)", f"rindex({s()})", f"split(sep={s()})", f"split({s()}, maxsplit=1)", f"replace({s()}, {s()}, count=1)", f"center({n()}, {s()})",
+            f"removeprefix({s()})", f"removesuffix({s()})", "expandtabs(4)", "expandtabs()", f"translate({{97: {self.pick('none', repr('X'), '98')}, 98: 'yy'}})", "format_map(d)", "encode().decode()", f"format({s()}, a={s()})", f"strip(none)", f"rindex({s()})", f"split(sep={s()})", f"split({s()}, maxsplit=1)", f"center({n()}, {s()})",
             "values()|list", "keys()|list", "items()|first", "fromkeys([1, 2], 0)", "isupper", "upper", "bit_length()", "is_integer()", f"endswith(({s()}, {s()}), {n()})", f"startswith({s()}, {n()}, {n()})", "split(',')|map('trim')|join('|')", "splitlines()|length", "index('a', 1)", "count('a', 0, 3)", "pop", "__class__", "_private", "mro", "items()", "keys()", "values()", f"get({s()})", f"get({s()}, {self.atom()})", "count(1)", "index(1)", "copy()", "nothing()", "items()|list",
             "get(1)")
 
@@ -346,7 +346,14 @@ class Generator:
         return self.mutated(source) if self.r.random() < 0.08 else source
 
 
-ADDRESS = re.compile(r"0x[0-9a-f]{9,}|<generator|<built-in|<function|<bound method|object at")
+ADDRESS = re.compile(r"0x[0-9a-f]{9,}|generatorobject|builtin(method|function)|function[a-z_]*at0x|boundmethod|objectat")
+
+
+def shows_address(text):
+    """Filters may have changed case and put marks between letters, so only letters and digits are looked at."""
+    return ADDRESS.search(re.sub(r"[^a-z0-9_]", "", text.lower())) is not None
+
+
 # Python's integers have no end; the engine's do, and say so. Some refusals depend on sizes only Python has.
 SKIP_ERRORS = ("Exceeds the limit", "RecursionError", "MemoryError")
 
@@ -361,7 +368,7 @@ def programs(seed, count):
     while made < count:
         source = generator.program()
         text, error = jinja_env.render(source, json.loads(json.dumps(CONTEXT)))
-        if text is not None and ADDRESS.search(text):
+        if text is not None and shows_address(text):
             continue
         if error is not None and error.startswith(SKIP_ERRORS):
             continue

@@ -167,7 +167,7 @@ def unigram(vocabulary):
 
     import sentencepiece
 
-    pieces = [(token if kind in (NORMAL, BYTE) else f"\ue000{i}", score if kind == NORMAL else 0.0)
+    pieces = [(token if kind in (NORMAL, BYTE) else f"\U0010ffff{i}", score if kind == NORMAL else 0.0)
               for i, (token, score, kind) in enumerate(zip(vocabulary.tokens, vocabulary.scores, vocabulary.kinds))]
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=vocabulary.unk, byte_fallback=BYTE in vocabulary.kinds))
     prepare = {n: sentencepiece.SentencePieceNormalizer(model_proto=sentence_piece_proto(vocabulary, n).SerializeToString())
