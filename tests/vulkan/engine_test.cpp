@@ -1,5 +1,5 @@
-// What the engine's contract asks of a device, on Vulkan: the cut of a text into steps, neighbours in a batch, the cache's
-// history and barriers change no bit.
+// What the engine's contract asks of a device, on Vulkan: neighbours in a batch, the cache's history and barriers change no
+// bit, nor does the cut of a text into steps, among steps of up to eight rows and among longer ones.
 #include "runtime/model_fixture.h"
 #include "vulkan_fixture.h"
 
@@ -32,8 +32,11 @@ TEST(VulkanEngine, CutsAndBarriersChangeNoBit) {
     const auto whole = open_on_gpu(path, 512, 1, KvType::kF16);
     const std::vector<int32_t> ids = random_ids(*whole, 70, 3);  // over the end of a page
     const LogitTable expected = logits_of(*whole, ids);
-    EXPECT_EQ(logits_of(*open_on_gpu(path, 11, 1, KvType::kF16), ids), expected);
+    EXPECT_EQ(logits_of(*open_on_gpu(path, 14, 1, KvType::kF16), ids), expected);
     EXPECT_EQ(logits_of(*open_on_gpu(path, 512, 1, KvType::kF16, true), ids), expected);
+    const std::vector<int32_t> some(ids.begin(), ids.begin() + 16);
+    EXPECT_EQ(logits_of(*open_on_gpu(path, 1, 1, KvType::kF16), some),
+              logits_of(*open_on_gpu(path, 8, 1, KvType::kF16), some));
   }
 }
 
@@ -42,7 +45,7 @@ TEST(VulkanEngine, NeighboursChangeNoBit) {
   const TempFolder folder;
   for (const std::string& path : models(folder)) {
     SCOPED_TRACE(path);
-    const auto engine = open_on_gpu(path, 16, 3, KvType::kF32);
+    const auto engine = open_on_gpu(path, 64, 3, KvType::kF32);
     std::vector<std::vector<int32_t>> texts;
     std::vector<LogitTable> alone;
     for (uint64_t i = 0; i < 3; i++) {

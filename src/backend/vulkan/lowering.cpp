@@ -142,10 +142,23 @@ class Lowering {
     return push;
   }
 
+  // Up to this many rows go through the product of few rows, whose bits do not depend on their number.
+  static constexpr uint32_t kFewRows = 8;
+
+  Result<> product_of_many(bool bias) {
+    Push push;
+    push << gpu(0).address << gpu(0).grid << in(0) << (bias ? gpu(1).address : 0) << out() << gpu(0).row_bytes
+         << file(0).cols << out_width() << out_rows() << in_stride(0) << out_stride();
+    push_slice(push, file(0).slice);
+    push << flag(bias);
+    return add(by_format("gemm", 0), {}, push, (out_width() + 63) / 64, (out_rows() + 63) / 64);
+  }
+
   Result<> product() {
     const bool by_heads = op_.kind == OpKind::kHeadLinear;
     const bool bias = !by_heads && op_.as<LinearAttrs>().bias;
     const uint32_t n = out_width(), tokens = out_rows();
+    if (!by_heads && tokens > kFewRows) return product_of_many(bias);
     Push push = matmul_push(bias ? gpu(1).address : 0, 0, n, tokens, 0);
     push << (by_heads ? n / op_.as<HeadLinearAttrs>().heads : n) << flag(bias) << 0u;
     return add(by_format("matmul", 0), {by_heads ? 1u : 0u}, push, std::min(n, kMaxGroups), (tokens + 3) / 4);

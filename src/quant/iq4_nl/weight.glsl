@@ -4,3 +4,14 @@ float block_value(uint i) {
   const uint q = u8(2 + (i & 15));
   return half_at(0) * float(kIq4Levels[i < 16 ? q & 15 : q >> 4]);
 }
+// Values i … i + 7, i a multiple of 8.
+#define HAS_EIGHT
+void block_eight(uint i, out float y[8]) {
+  const uint at = 2 + (i & 15), shift = i < 16 ? 0 : 4;
+  const uint low = u32_of_halves(at) >> shift & 0x0f0f0f0f, high = u32_of_halves(at + 4) >> shift & 0x0f0f0f0f;
+  const float d = half_at(0);
+  for (uint j = 0; j < 4; ++j) {
+    y[j] = d * float(kIq4Levels[low >> (8 * j) & 15]);
+    y[j + 4] = d * float(kIq4Levels[high >> (8 * j) & 15]);
+  }
+}

@@ -2,6 +2,19 @@
 // `block_at` names. `grid` is the code book of formats that have one: a byte a value.
 Bytes block_at, grid;
 
+layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer Shorts {
+  uint16_t v[];
+};
+layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Words {
+  uint v[];
+};
+// At even bytes of a block whose size is even; at multiples of four where its size is one.
+uint u32_of_halves(uint at) {
+  Shorts two = Shorts(uint64_t(block_at));
+  return uint(two.v[at / 2]) | uint(two.v[at / 2 + 1]) << 16;
+}
+uint u32_at(uint at) { return Words(uint64_t(block_at)).v[at / 4]; }
+
 uint u8(uint at) { return uint(block_at.v[at]); }
 int s8(uint at) { return int(int8_t(block_at.v[at])); }
 uint u16(uint at) { return u8(at) | u8(at + 1) << 8; }
@@ -20,4 +33,14 @@ const int kE2m1Doubled[16] = int[](0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -
 float value_of(uint64_t row, uint k) {
   block_at = Bytes(row + uint64_t(k / kBlockValues) * kBlockBytes);
   return block_value(k % kBlockValues);
+}
+
+// Values k … k + 7 of a row, k a multiple of 8 and of a format whose blocks are, too.
+void eight_of(uint64_t row, uint k, out float y[8]) {
+#ifdef HAS_EIGHT
+  block_at = Bytes(row + uint64_t(k / kBlockValues) * kBlockBytes);
+  block_eight(k % kBlockValues, y);
+#else
+  for (uint j = 0; j < 8; ++j) y[j] = value_of(row, k + j);
+#endif
 }

@@ -36,7 +36,15 @@ void main() {
     }
     const uint64_t at = uint64_t(p.w) + uint64_t(tensor_row(row)) * p.row_bytes;
     float sum[kTokens] = float[](0.0, 0.0, 0.0, 0.0);
-    for (uint k = lane; k < p.cols; k += kLanes) {
+    for (uint k = 8 * lane; k + 7 < p.cols; k += 8 * kLanes) {
+      float w[8];
+      eight_of(at, k, w);
+      for (uint t = 0; t < count; ++t) {
+        const uint x = (t0 + t) * p.x_stride + column + k;
+        for (uint j = 0; j < 8; ++j) sum[t] += w[j] * p.x.v[x + j];
+      }
+    }
+    for (uint k = p.cols / 8 * 8 + lane; k < p.cols; k += kLanes) {
       const float w = value_of(at, k);
       for (uint t = 0; t < count; ++t) sum[t] += w * p.x.v[(t0 + t) * p.x_stride + column + k];
     }
