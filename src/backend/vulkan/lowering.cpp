@@ -161,7 +161,10 @@ class Lowering {
     if (!by_heads && tokens > kFewRows) return product_of_many(bias);
     Push push = matmul_push(bias ? gpu(1).address : 0, 0, n, tokens, 0);
     push << (by_heads ? n / op_.as<HeadLinearAttrs>().heads : n) << flag(bias) << 0u;
-    return add(by_format("matmul", 0), {by_heads ? 1u : 0u}, push, std::min(n, kMaxGroups), (tokens + 3) / 4);
+    // Rows of a head read one part of the input, so a subgroup keeps to one head.
+    const uint32_t rows = by_heads ? 1 : tokens == 1 ? 4 : 2, columns = tokens == 1 ? 1 : 4;
+    return add(by_format("matmul", 0), {by_heads ? 1u : 0u, rows, columns}, push,
+               std::min((n + rows - 1) / rows, kMaxGroups), (tokens + columns - 1) / columns);
   }
 
   Result<> expert_product() {
@@ -169,7 +172,9 @@ class Lowering {
     const uint32_t n = out_width() / a.used;
     Push push = matmul_push(a.bias ? gpu(1).address : 0, in(1), n, out_rows(), in_stride(1));
     push << n << flag(a.bias) << flag(a.own_input);
-    return add(by_format("matmul", 0), {2u}, push, std::min(n, kMaxGroups), out_rows(), a.used);
+    constexpr uint32_t kRows = 4;
+    return add(by_format("matmul", 0), {2u, kRows, 1u}, push, std::min((n + kRows - 1) / kRows, kMaxGroups),
+               out_rows(), a.used);
   }
 
   Result<> route() {

@@ -1,5 +1,6 @@
 #version 460
-// y = x Wᵀ (+ bias). A subgroup makes one row of W for up to four rows of x.
+// y = x Wᵀ (+ bias). A subgroup makes kRows rows of W for kTokens rows of x: what is loaded of x serves all rows. Each
+// sum goes over lanes and columns in one order, whatever these are.
 //   kPlain    linear, lm_head: x [T, cols]
 //   kHeads    row n reads the part n / out of x [T, heads · cols]
 //   kExperts  y [T, used · out]: slot j of row t is rows [e · out, …) of W of its expert e = route[t][j]
@@ -8,7 +9,9 @@
 #include "block.glsl"
 #include "lanes.glsl"
 layout(constant_id = 1) const uint kMode = 0;
-const uint kPlain = 0, kHeads = 1, kExperts = 2, kTokens = 4;
+layout(constant_id = 2) const uint kRows = 1;
+layout(constant_id = 3) const uint kTokens = 1;
+const uint kPlain = 0, kHeads = 1, kExperts = 2;
 layout(push_constant) uniform Push {
   Bytes w, grid_table;
   Floats x, bias, route;
@@ -21,37 +24,61 @@ layout(push_constant) uniform Push {
 } p;
 uint tensor_row(uint r) { return p.run == 0 ? p.first + r : p.first + r / p.run * p.stride + r % p.run; }
 
+// Row n of y as a row of W's part that the step reads, and where its input begins.
+void place(uint n, uint t, uint slot, out uint row, out uint column) {
+  row = n;
+  column = 0;
+  if (kMode == kHeads) column = n / p.out_rows * p.cols;
+  if (kMode == kExperts) {
+    row = uint(p.route.v[t * p.route_stride + slot]) * p.rows + n;
+    column = p.own_input != 0 ? slot * p.cols : 0;
+  }
+}
+
 void main() {
   grid = p.grid_table;
   const uint lane = gl_LocalInvocationID.x;
   const uint slot = kMode == kExperts ? gl_WorkGroupID.z : 0;
-  const uint t0 = gl_WorkGroupID.y * (kMode == kExperts ? 1 : kTokens);
-  const uint count = kMode == kExperts ? 1 : min(kTokens, p.tokens - t0);
-  for (uint n = gl_WorkGroupID.x; n < p.rows; n += gl_NumWorkGroups.x) {
-    uint row = n, column = 0;
-    if (kMode == kHeads) column = n / p.out_rows * p.cols;
-    if (kMode == kExperts) {
-      row = uint(p.route.v[t0 * p.route_stride + slot]) * p.rows + n;
-      column = p.own_input != 0 ? slot * p.cols : 0;
+  const uint t0 = gl_WorkGroupID.y * kTokens;
+  for (uint n0 = gl_WorkGroupID.x * kRows; n0 < p.rows; n0 += gl_NumWorkGroups.x * kRows) {
+    uint64_t at[kRows];
+    uint row[kRows], column = 0;
+    for (uint r = 0; r < kRows; ++r) {  // the last row again where there are no more
+      place(min(n0 + r, p.rows - 1), t0, slot, row[r], column);
+      at[r] = uint64_t(p.w) + uint64_t(tensor_row(row[r])) * p.row_bytes;
     }
-    const uint64_t at = uint64_t(p.w) + uint64_t(tensor_row(row)) * p.row_bytes;
-    float sum[kTokens] = float[](0.0, 0.0, 0.0, 0.0);
+    float sum[kRows][kTokens];
+    for (uint r = 0; r < kRows; ++r) {
+      for (uint t = 0; t < kTokens; ++t) sum[r][t] = 0.0;
+    }
     for (uint k = 8 * lane; k + 7 < p.cols; k += 8 * kLanes) {
-      float w[8];
-      eight_of(at, k, w);
-      for (uint t = 0; t < count; ++t) {
-        const uint x = (t0 + t) * p.x_stride + column + k;
-        for (uint j = 0; j < 8; ++j) sum[t] += w[j] * p.x.v[x + j];
+      float x[kTokens][8];
+      for (uint t = 0; t < kTokens; ++t) {
+        const uint from = min(t0 + t, p.tokens - 1) * p.x_stride + column + k;
+        for (uint j = 0; j < 8; ++j) x[t][j] = p.x.v[from + j];
+      }
+      for (uint r = 0; r < kRows; ++r) {
+        float w[8];
+        eight_of(at[r], k, w);
+        for (uint t = 0; t < kTokens; ++t) {
+          for (uint j = 0; j < 8; ++j) sum[r][t] += w[j] * x[t][j];
+        }
       }
     }
     for (uint k = p.cols / 8 * 8 + lane; k < p.cols; k += kLanes) {
-      const float w = value_of(at, k);
-      for (uint t = 0; t < count; ++t) sum[t] += w * p.x.v[(t0 + t) * p.x_stride + column + k];
+      for (uint r = 0; r < kRows; ++r) {
+        const float w = value_of(at[r], k);
+        for (uint t = 0; t < kTokens; ++t)
+          sum[r][t] += w * p.x.v[min(t0 + t, p.tokens - 1) * p.x_stride + column + k];
+      }
     }
-    const float bias = p.has_bias != 0 ? p.bias.v[row] : 0.0;
-    for (uint t = 0; t < count; ++t) {
-      const float total = subgroupAdd(sum[t]) + bias;
-      if (subgroupElect()) p.y.v[(t0 + t) * p.y_stride + slot * p.rows + n] = total;
+    for (uint r = 0; r < kRows; ++r) {
+      const float bias = p.has_bias != 0 ? p.bias.v[row[r]] : 0.0;
+      for (uint t = 0; t < kTokens; ++t) {
+        const float total = subgroupAdd(sum[r][t]) + bias;
+        if (subgroupElect() && n0 + r < p.rows && t0 + t < p.tokens)
+          p.y.v[(t0 + t) * p.y_stride + slot * p.rows + n0 + r] = total;
+      }
     }
   }
 }
