@@ -300,11 +300,7 @@ Result<> Context::create(VkPhysicalDevice physical, uint32_t family) {
                                      .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                      .queueFamilyIndex = family};
   VK_TRY(vkCreateCommandPool, device_, &pool, nullptr, &pool_);
-  const VkCommandBufferAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                             .commandPool = pool_,
-                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                             .commandBufferCount = 1};
-  VK_TRY(vkAllocateCommandBuffers, device_, &allocate, &commands_);
+  commands_ = TRY(make_commands());
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   VK_TRY(vkCreateFence, device_, &fence, nullptr, &fence_);
   staging_ = TRY(make_buffer(kStagingBytes, true, "staging"));
@@ -320,18 +316,36 @@ Context::~Context() {
   vkDestroyDevice(device_, nullptr);
 }
 
-Result<> Context::run(const std::function<void(VkCommandBuffer)>& record) const {
-  const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-  VK_TRY(vkBeginCommandBuffer, commands_, &begin);
-  record(commands_);
-  VK_TRY(vkEndCommandBuffer, commands_);
+Result<VkCommandBuffer> Context::make_commands() const {
+  const VkCommandBufferAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                             .commandPool = pool_,
+                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                             .commandBufferCount = 1};
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  VK_TRY(vkAllocateCommandBuffers, device_, &allocate, &commands);
+  return commands;
+}
+
+Result<> Context::record(VkCommandBuffer commands, const std::function<void(VkCommandBuffer)>& record) const {
+  const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  VK_TRY(vkBeginCommandBuffer, commands, &begin);
+  record(commands);
+  VK_TRY(vkEndCommandBuffer, commands);
+  return {};
+}
+
+Result<> Context::submit(VkCommandBuffer commands) const {
   const VkSubmitInfo submit{
-      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands_};
+      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
   VK_TRY(vkResetFences, device_, 1, &fence_);
   VK_TRY(vkQueueSubmit, queue_, 1, &submit, fence_);
   VK_TRY(vkWaitForFences, device_, 1, &fence_, VK_TRUE, UINT64_MAX);
   return {};
+}
+
+Result<> Context::run(const std::function<void(VkCommandBuffer)>& record_them) const {
+  TRY_VOID(record(commands_, record_them));
+  return submit(commands_);
 }
 
 Result<> Context::write(const Buffer& to, uint64_t offset, std::span<const std::byte> bytes) const {

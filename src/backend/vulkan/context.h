@@ -63,6 +63,10 @@ class Context {
   Result<Buffer> make_buffer(uint64_t bytes, bool host, std::string_view what) const;
   // Records, submits, waits.
   Result<> run(const std::function<void(VkCommandBuffer)>& record) const;
+  // The same in parts, for commands that run again; they live as long as the context.
+  Result<VkCommandBuffer> make_commands() const;
+  Result<> record(VkCommandBuffer commands, const std::function<void(VkCommandBuffer)>& record) const;
+  Result<> submit(VkCommandBuffer commands) const;  // and waits
   // Through a staging buffer, in pieces.
   Result<> write(const Buffer& to, uint64_t offset, std::span<const std::byte> bytes) const;
   Result<> read(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) const;

@@ -37,6 +37,8 @@ struct Prepared {
   Buffer arena, frequencies, results;
   std::map<const Op*, uint64_t> frequencies_at;
   std::map<ValueId, uint64_t> results_at;  // of values that live to the end, in bytes
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  std::vector<uint64_t> recorded;  // what the commands were recorded for; empty: nothing
 };
 
 class VulkanDevice final : public Device {
@@ -62,6 +64,7 @@ class VulkanDevice final : public Device {
 
   Result<> allocate(const Graph& graph, std::span<const PoolSpec> pools) override {
     ENSURE(pools.size() == graph.groups.size(), "{} pools for {} groups", pools.size(), graph.groups.size());
+    generation_++;
     pools_.clear();
     for (size_t g = 0; g < pools.size(); g++) {
       TRY_VOID(check_kv_type(pools[g].k_type));
@@ -119,7 +122,7 @@ class VulkanDevice final : public Device {
     ENSURE(group < pools_.size(), "group {} of {}", group, pools_.size());
     return pools_[group];
   }
-  const Prepared& prepared(PlanHandle handle) const {
+  Prepared& prepared(PlanHandle handle) {
     ENSURE(handle >= 0 && static_cast<size_t>(handle) < plans_.size(), "plan {} of {}", handle,
            plans_.size());
     return plans_[static_cast<size_t>(handle)];
@@ -132,6 +135,7 @@ class VulkanDevice final : public Device {
                                                          const BatchLayout& layout);
   void record(VkCommandBuffer commands, const Prepared& p,
               const std::vector<std::vector<Dispatch>>& steps) const;
+  Result<> record_for(Prepared& p, const Batch& batch, const BatchLayout& layout);
   Result<> make_queries(uint32_t n);
   Result<> read_times(size_t steps);
 
@@ -144,6 +148,7 @@ class VulkanDevice final : public Device {
   std::deque<Prepared> plans_;
   Buffer batch_;
   Error lost_;
+  uint64_t generation_ = 0;  // of what commands name besides their plan: pages, queries
   bool timing_ = false;
   VkQueryPool queries_ = VK_NULL_HANDLE;
   uint32_t query_count_ = 0;
@@ -275,18 +280,31 @@ void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
   full_barrier(commands);
 }
 
+// Commands are recorded once for all batches of one layout: what differs is data.
+Result<> VulkanDevice::record_for(Prepared& p, const Batch& batch, const BatchLayout& layout) {
+  std::vector<uint64_t> wanted = {batch_.address(), batch.ids.size(), batch.rows.size(), timing_ ? 1u : 0u,
+                                  generation_};
+  for (const uint32_t part : layout.key()) wanted.push_back(part);
+  if (wanted == p.recorded) return {};
+  p.recorded.clear();
+  const std::vector<std::vector<Dispatch>> steps = TRY(lower_steps(p, batch, layout));
+  if (timing_) TRY_VOID(make_queries(static_cast<uint32_t>(steps.size() + 1)));
+  if (p.commands == VK_NULL_HANDLE) p.commands = TRY(context_->make_commands());
+  TRY_VOID(context_->record(p.commands, [&](VkCommandBuffer commands) { record(commands, p, steps); }));
+  p.recorded = std::move(wanted);
+  return {};
+}
+
 Result<> VulkanDevice::run(PlanHandle handle, const Batch& batch) {
   if (!lost_.message.empty()) return std::unexpected(lost_);
-  const Prepared& p = prepared(handle);
+  Prepared& p = prepared(handle);
   check_batch(*p.plan, batch);
   const BatchLayout layout = lay_out(batch, pools_.size());
   TRY_VOID(send(layout));
-  const std::vector<std::vector<Dispatch>> steps = TRY(lower_steps(p, batch, layout));
-  if (timing_) TRY_VOID(make_queries(static_cast<uint32_t>(steps.size() + 1)));
-  TRY_VOID(within(context_->info().name,
-                  context_->run([&](VkCommandBuffer commands) { record(commands, p, steps); })));
+  TRY_VOID(within(context_->info().name, record_for(p, batch, layout)));
+  TRY_VOID(within(context_->info().name, context_->submit(p.commands)));
   seconds_.clear();
-  return timing_ ? read_times(steps.size()) : Result<>{};
+  return timing_ ? read_times(p.plan->steps.size()) : Result<>{};
 }
 
 // ---- timing
@@ -300,6 +318,7 @@ Result<> VulkanDevice::make_queries(uint32_t n) {
                                      .queryCount = n};
   VK_TRY(vkCreateQueryPool, context_->device(), &create, nullptr, &queries_);
   query_count_ = n;
+  generation_++;
   return {};
 }
 

@@ -396,6 +396,12 @@ void put_parts(const Batch& batch, BatchLayout& out) {
 
 }  // namespace
 
+std::vector<uint32_t> BatchLayout::key() const {
+  std::vector<uint32_t> out = {sequences, positions, ids, rows, snapshots, starts, pages, parts};
+  for (const auto& [begin, count] : waves) out.insert(out.end(), {begin, count});
+  return out;
+}
+
 BatchLayout lay_out(const Batch& batch, size_t groups) {
   BatchLayout out;
   const auto put = [&](std::span<const int32_t> values) {
@@ -417,8 +423,8 @@ BatchLayout lay_out(const Batch& batch, size_t groups) {
   }
   ENSURE(groups == 0 || starts.size() % groups == 0, "{} page tables of {} groups", starts.size(), groups);
   out.starts = put(starts);
-  out.pages = put(pages);
   put_parts(batch, out);
+  out.pages = put(pages);  // last: their number grows, and no place of the others is to change with it
   return out;
 }
 

@@ -50,6 +50,9 @@ struct BatchLayout {
   std::vector<int32_t> data;
   // Parts in waves: none reads a page of states that an earlier wave has written, or one of its own writes.
   std::vector<std::pair<uint32_t, uint32_t>> waves;  // begin, count
+
+  // All that commands depend on: equal ones may run again with other data.
+  std::vector<uint32_t> key() const;
 };
 BatchLayout lay_out(const Batch& batch, size_t groups);
 
