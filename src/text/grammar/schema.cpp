@@ -1,0 +1,181 @@
+#include "text/grammar/schema.h"
+
+#include <nlohmann/json.hpp>
+
+#include "text/grammar/schema_decimal.h"
+#include "text/grammar/schema_emitter.h"
+#include "text/json_guard.h"
+
+namespace brass::grammar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Builds a document, and keeps the text of numbers that a double would change.
+class ExactNumbers : public nlohmann::json_sax<Json> {
+ public:
+  Json take() { return std::move(root_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    const auto exact = schema::parse_decimal(text), rounded = schema::parse_decimal(Json(value).dump());
+    if (exact && rounded && *exact == *rounded) return put(value);
+    return put(Json::binary({text.begin(), text.end()}));
+  }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(size_t) override { return open(Json::object()); }
+  bool key(string_t& name) override {
+    name_ = name;
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+
+ private:
+  Json* place(Json value) {
+    if (open_.empty()) return &(root_ = std::move(value));
+    Json& parent = *open_.back();
+    if (parent.is_object()) return &(parent[name_] = std::move(value));
+    parent.push_back(std::move(value));
+    return &parent.back();
+  }
+  template <class Value>
+  bool put(Value&& value) {
+    place(Json(std::forward<Value>(value)));
+    return true;
+  }
+  bool open(Json value) {
+    open_.push_back(place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  Json root_;
+  std::vector<Json*> open_;
+  std::string name_;
+};
+
+Result<NodeId> translate(Grammar& grammar, const Json& schema, const SchemaOptions& options) {
+  schema::Document document(schema, options.draft);
+  TRY_VOID(document.scan());
+  schema::Sets sets(grammar.regexes());
+  schema::Reader reader(document, sets, options);
+  schema::Solver solver(reader, sets, options);
+  schema::Emitter emitter(grammar, solver, reader, sets, options);
+  const NodeId node = TRY(emitter.value(sets.formulas.make({schema::Kind::kRef, document.root(), 0, 0, {}})));
+  if (grammar.regexes().exhausted())
+    return wrong_use(
+        "keywords 'pattern', 'format', 'minLength' and 'maxLength': together they need too many states");
+  return node;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// The end of a number that starts at `at`, as JSON writes them; `at` where there is none.
+size_t number_end(std::string_view text, size_t at) {
+  const auto digits = [&](size_t from) {
+    while (from < text.size() && is_digit(text[from])) from++;
+    return from;
+  };
+  size_t end = at + (text[at] == '-' ? 1 : 0);
+  const size_t whole = end;
+  end = digits(end);
+  if (end == whole || (text[whole] == '0' && end > whole + 1)) return at;
+  if (end < text.size() && text[end] == '.') {
+    const size_t fraction = digits(end + 1);
+    if (fraction == end + 1) return at;
+    end = fraction;
+  }
+  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+    const size_t sign = end + 1 < text.size() && (text[end + 1] == '+' || text[end + 1] == '-') ? 1 : 0;
+    const size_t exponent = digits(end + 1 + sign);
+    if (exponent == end + 1 + sign) return at;
+    end = exponent;
+  }
+  return end;
+}
+
+}  // namespace
+
+Result<Json> parse_schema(std::string_view text) {
+  TRY_VOID(parse_json(text));  // says what is wrong, and where
+  ExactNumbers numbers;
+  if (!Json::sax_parse(text, &numbers)) return fail("JSON: not read");
+  return numbers.take();
+}
+
+Result<NodeId> schema_node(Grammar& grammar, const Json& schema, const SchemaOptions& options) {
+  Result<NodeId> node = translate(grammar, schema, options);
+  if (!node) node.error().wrong_use = true;
+  return node;
+}
+
+Result<std::shared_ptr<const Grammar>> grammar_from_schema(const Json& schema, const SchemaOptions& options) {
+  auto grammar = std::make_shared<Grammar>();
+  NodeId root = TRY(schema_node(*grammar, schema, options));
+  if (options.space == JsonSpace::kAny) {
+    const NodeId space = json_space_node(*grammar, options.space);
+    root = grammar->sequence({space, root, space});
+  }
+  Result<> frozen = grammar->freeze(root);
+  if (!frozen) {
+    frozen.error().wrong_use = true;
+    return std::unexpected(std::move(frozen).error());
+  }
+  return grammar;
+}
+
+Result<NodeId> json_object_node(Grammar& grammar, const SchemaOptions& options) {
+  return schema_node(grammar, Json{{"type", "object"}}, options);
+}
+
+Result<NodeId> json_value_node(Grammar& grammar, const SchemaOptions& options) {
+  return schema_node(grammar, true, options);
+}
+
+NodeId json_space_node(Grammar& grammar, JsonSpace space) {
+  RegexArena& arena = grammar.regexes();
+  const RegexId blanks = arena.set({{U'\t', U'\t'}, {U' ', U' '}});
+  const RegexId any = arena.set({{U'\t', U'\n'}, {U'\r', U'\r'}, {U' ', U' '}});
+  if (space == JsonSpace::kAny) return grammar.terminal(arena.repeat(any, 0, -1));
+  if (space == JsonSpace::kCompact) return grammar.sequence({});
+  constexpr int kIndentation = 64;
+  const RegexId line = arena.concat(std::array{arena.literal("\n"), arena.repeat(blanks, 0, kIndentation)});
+  return grammar.terminal(arena.any_of(std::array{arena.empty(), arena.literal(" "), line}));
+}
+
+Result<std::string> spell_out_numbers(std::string_view json) {
+  std::string out;
+  for (size_t i = 0; i < json.size();) {
+    size_t end = i + 1;
+    if (json[i] == '"') {
+      while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
+      end = std::min(end + 1, json.size());
+    } else if (json[i] == '-' || is_digit(json[i])) {
+      // A run that is no number whole is left for the grammar to reject.
+      while (end < json.size() &&
+             (is_digit(json[end]) || std::string_view("+-.eE").find(json[end]) != std::string_view::npos))
+        end++;
+      const std::string_view number = json.substr(i, end - i);
+      if (number_end(number, 0) == number.size() && number.find_first_of("eE") != std::string_view::npos) {
+        out += schema::plain(TRY(schema::parse_decimal(number)));
+        i = end;
+        continue;
+      }
+    }
+    out += json.substr(i, end - i);
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace brass::grammar

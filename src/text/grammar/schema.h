@@ -1,0 +1,74 @@
+// From a JSON Schema (drafts 2020-12 and 7) to the grammar of the JSON texts that it allows.
+//
+// Owns: what the keywords mean, which are refused, how numbers and white space are spelled. Must not know: tokens,
+// models, requests. Invariants: exact or refused: a keyword that the grammar cannot enforce is an error that names the
+// keyword and its place, never skipped; time and size are bounded by SchemaOptions, whatever the schema. The table of
+// keywords is docs/json-schema.md.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "text/grammar/grammar.h"
+
+namespace brass::grammar {
+
+enum class JsonSpace : uint8_t {
+  kAny,      // as JSON has it: any run of blanks, tabs and line ends
+  kBounded,  // a blank, or a line end and an indentation: a model cannot fill its context with nothing
+  kCompact,  // none
+};
+
+enum class JsonNumbers : uint8_t {
+  kAny,       // every spelling without an exponent: 1, 1.0, 1.00
+  kShortest,  // as a program would write them; an exponent only where every number is allowed
+};
+
+enum class SchemaDraft : uint8_t { kBySchemaKeyword, k7, k2020 };
+
+struct SchemaOptions {
+  JsonSpace space = JsonSpace::kBounded;
+  JsonNumbers numbers = JsonNumbers::kShortest;
+  SchemaDraft draft = SchemaDraft::kBySchemaKeyword;  // what `$schema` says; 2020-12 where it is absent
+  bool ordered = false;                               // properties only in the order of the schema
+  bool enforce_formats = true;                        // else `format` is an annotation
+  int max_cases = 20000;                              // alternatives of one place
+  int max_work = 2'000'000;                           // steps of the whole translation
+
+  // For judging instances that spell_out_numbers() went over.
+  static SchemaOptions for_checking() {
+    SchemaOptions options;
+    options.space = JsonSpace::kAny;
+    options.numbers = JsonNumbers::kAny;
+    return options;
+  }
+};
+
+// A document whose numbers are kept exactly: those that neither 64 bits nor a double hold become binary values with
+// their text, which only grammar_from_schema() and schema_node() understand.
+Result<nlohmann::ordered_json> parse_schema(std::string_view text);
+
+Result<std::shared_ptr<const Grammar>> grammar_from_schema(const nlohmann::ordered_json& schema,
+                                                           const SchemaOptions& options = {});
+
+// One value of the schema as a part of a larger grammar, without white space around it. A schema stands alone: its
+// references reach no other.
+Result<NodeId> schema_node(Grammar& grammar, const nlohmann::ordered_json& schema,
+                           const SchemaOptions& options = {});
+
+// Any JSON object, and any JSON value.
+Result<NodeId> json_object_node(Grammar& grammar, const SchemaOptions& options = {});
+Result<NodeId> json_value_node(Grammar& grammar, const SchemaOptions& options = {});
+
+// The white space of `options`, or the empty text.
+NodeId json_space_node(Grammar& grammar, JsonSpace space);
+
+// The text with its numbers written without exponents: 1.5e3 becomes 1500. The set of spellings of, say, the integers is
+// not a context-free language once there are exponents, so instances are judged in this form. What is not JSON is left
+// as it is.
+Result<std::string> spell_out_numbers(std::string_view json);
+
+}  // namespace brass::grammar
