@@ -20,6 +20,8 @@ ChatSession::~ChatSession() = default;
 
 Result<std::unique_ptr<ChatSession>> ChatSession::open(const RunFlags& flags) {
   std::unique_ptr<ChatSession> session(new ChatSession(flags));
+  // Before the model is loaded, which takes longer than finding a mistake.
+  const std::shared_ptr<const grammar::Grammar> grammar = TRY(read_grammar(flags.grammar));
   session->engine_ = TRY(open_engine(flags.model, {}));
   const Model& model = session->engine_->model();
   session->tokenizer_ = TRY(open_tokenizer(model));
@@ -31,6 +33,11 @@ Result<std::unique_ptr<ChatSession>> ChatSession::open(const RunFlags& flags) {
       return fail_hint("--raw continues the prompt as it is", "{}: the file has no chat template",
                        model.file->path());
     session->template_ = TRY(within(model.file->path(), ChatTemplate::load(model.vocab.chat_template)));
+  }
+  if (grammar != nullptr) {
+    if (session->tokenizer_ == nullptr)
+      return fail("{}: the file has no vocabulary, so no grammar can be enforced", model.file->path());
+    session->grammar_ = grammar::compile(grammar, grammar::TokenTrie::create(*session->tokenizer_));
   }
   session->sequence_ = TRY(session->engine_->create_sequence());
   session->clear();
@@ -65,6 +72,8 @@ Result<const Generation*> ChatSession::answer(const std::string& prompt,
   std::vector<int32_t> ids = TRY(prompt_ids(prompt));
   GenerationOptions options =
       TRY(generation_options(flags_, tokenizer_.get(), engine_->model().info.vocabulary));
+  options.constraint = constraint_options(flags_.grammar);
+  options.constraint.grammar = grammar_;
   generation_ =
       TRY(Generation::start(*engine_, sequence_, tokenizer_.get(), std::move(ids), std::move(options)));
   TRY_VOID(run_alone(*engine_, *generation_, show));

@@ -38,6 +38,7 @@ class ChatSession {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<ChatTemplate> template_;
+  std::shared_ptr<grammar::CompiledGrammar> grammar_;  // of every reply; may be none
   std::unique_ptr<Messages> messages_;
   std::unique_ptr<Generation> generation_;
   std::set<std::string> warned_;  // warnings are said once

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/grammar_flags.h"
 #include "app/session.h"
 #include "runtime/generation.h"
 
@@ -19,6 +20,7 @@ struct RunFlags {
   SamplingParams sampling;
   std::optional<uint64_t> seed;
   std::vector<std::string> stops, logit_bias, dry_breakers;
+  GrammarFlags grammar;
 };
 
 void declare_run_flags(Arguments& arguments, RunFlags& flags);

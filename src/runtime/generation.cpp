@@ -28,6 +28,10 @@ Generation::Generation(Engine& engine, SequenceId sequence, const Tokenizer* tok
       sampler_(options_.sampling, static_cast<int>(engine.model().info.vocabulary)),
       stops_(options_.stops) {
   if (tokenizer_ != nullptr) decoder_.emplace(*tokenizer_, StreamDecoder::Options{.continues_text = true});
+  if (options_.constraint.grammar != nullptr) {
+    options_.constraint.ends_by_itself &= !options_.ignore_end;
+    constraint_.emplace(options_.constraint, *tokenizer_, engine.model().info.vocabulary);
+  }
   ids_.reserve(std::min({options_.max_tokens, engine.context(), kReserveTokens}));
   text_.reserve(ids_.capacity() * 8);
   piece_.reserve(1024);
@@ -38,6 +42,9 @@ Result<std::unique_ptr<Generation>> Generation::start(Engine& engine, SequenceId
                                                       GenerationOptions options) {
   TRY_VOID(validate(options.sampling, static_cast<int>(engine.model().info.vocabulary)));
   TRY_VOID(validate_stops(options.stops));
+  TRY_VOID(grammar::validate(options.constraint));
+  if (options.constraint.grammar != nullptr && tokenizer == nullptr)
+    return fail("a grammar needs a vocabulary, and the model has none");
   std::unique_ptr<Generation> g(
       new Generation(engine, sequence, tokenizer, std::move(prompt), std::move(options)));
   g->begin_ = Clock::now();
@@ -65,22 +72,44 @@ std::string_view Generation::cancel() {
   return finish_ == Finish::kNone ? end(Finish::kCancel) : std::string_view{};
 }
 
-Result<std::string_view> Generation::accept(std::span<const float> logits) {
-  ENSURE(finish_ == Finish::kNone, "the reply has ended");
-  piece_.clear();
-  const int32_t token = TRY(sampler_.sample(logits));
-  last_token_ = Clock::now();
-  if (first_token_ == Clock::time_point{}) first_token_ = last_token_;
-  if (!options_.ignore_end && tokenizer_ != nullptr && tokenizer_->is_eog(token)) return end(Finish::kStop);
+Result<int32_t> Generation::next_token(std::span<const float> logits) {
+  if (!constraint_) return sampler_.sample(logits);
+  for (;;) {
+    const int32_t token = TRY(sampler_.sample(logits, constraint_->mask()));
+    if (!options_.ignore_end && tokenizer_->is_eog(token)) return token;
+    if (constraint_->accept(token)) return token;
+  }
+}
 
+// One more token of the reply: why it ends with it, or that it goes on.
+Result<Finish> Generation::take(int32_t token) {
   sampler_.accept(token);
   ids_.push_back(token);
   if (decoder_) piece_ += stops_.push(decoder_->push(token));
   if (!piece_.empty() && first_text_ == Clock::time_point{}) first_text_ = Clock::now();
-  if (stops_.matched()) return end(Finish::kStop);
+  if (stops_.matched() || (constraint_ && constraint_->must_end())) return Finish::kStop;
   if (ids_.size() >= options_.max_tokens || engine_.length(sequence_) >= engine_.context())
-    return end(Finish::kLength);
+    return Finish::kLength;
   TRY_VOID(engine_.append(sequence_, token));
+  return Finish::kNone;
+}
+
+Result<std::string_view> Generation::accept(std::span<const float> logits) {
+  ENSURE(finish_ == Finish::kNone, "the reply has ended");
+  piece_.clear();
+  const int32_t token = TRY(next_token(logits));
+  last_token_ = Clock::now();
+  if (first_token_ == Clock::time_point{}) first_token_ = last_token_;
+  if (!options_.ignore_end && tokenizer_ != nullptr && tokenizer_->is_eog(token)) return end(Finish::kStop);
+
+  Result<Finish> ended = take(token);
+  if (constraint_ && ended && *ended == Finish::kNone) {
+    constraint_->jump([&](int32_t forced) {
+      ended = take(forced);
+      return ended && *ended == Finish::kNone;
+    });
+  }
+  if (const Finish why = TRY(std::move(ended)); why != Finish::kNone) return end(why);
   text_ += piece_;
   return piece_;
 }

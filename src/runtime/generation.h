@@ -1,10 +1,13 @@
 // One reply: from a prompt's tokens to text, token by token.
 //
-// Owns: the loop's state for one sequence: sampler, stop strings, half characters, counts, times.
+// Owns: the loop's state for one sequence: sampler, grammar, stop strings, half characters, counts, times.
 // Must not know: how steps are scheduled (it is told when its logits are ready), who reads the text.
 // Invariants: text comes out in whole characters; text that may begin a stop string is held back, and
 // released when it does not; the end is always named; nothing is allocated or locked per token after the
-// first.
+// first, but what the matcher of a grammar allocates (its stacks, masks that are new to it, forced text).
+//
+// Under a grammar tokens that it forbids are never drawn, the reply ends where nothing longer is allowed, and text
+// that is the only one possible is not sampled: its tokens go into the next step together with the one before.
 #pragma once
 
 #include <chrono>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "runtime/engine.h"
+#include "text/grammar/constraint.h"
 #include "text/sampler.h"
 #include "text/stop_strings.h"
 #include "text/tokenizer.h"
@@ -22,7 +26,7 @@
 
 namespace brass {
 
-// stop: an end token or a stop string. length: the token limit, or the context is full. cancel: the caller's
+// stop: an end token, a stop string, or the end of what a grammar allows. length: the token limit, or the context is full. cancel: the caller's
 // wish.
 enum class Finish : uint8_t { kNone, kStop, kLength, kCancel };
 std::string_view finish_name(Finish finish);
@@ -32,6 +36,8 @@ struct GenerationOptions {
   std::vector<std::string> stops;
   uint32_t max_tokens = UINT32_MAX;
   bool ignore_end = false;  // an end token is text like any other
+  grammar::ConstraintOptions
+      constraint;  // needs a tokenizer; `ends_by_itself` is what ignore_end leaves of it
 };
 
 // What was counted and timed; rates are not made here.
@@ -67,7 +73,8 @@ class Generation {
   using Clock = std::chrono::steady_clock;
   Generation(Engine& engine, SequenceId sequence, const Tokenizer* tokenizer, std::vector<int32_t> prompt,
              GenerationOptions options);
-  void take(int32_t token);
+  Result<int32_t> next_token(std::span<const float> logits);
+  Result<Finish> take(int32_t token);
   std::string_view end(Finish why);
 
   Engine& engine_;
@@ -78,6 +85,7 @@ class Generation {
   Sampler sampler_;
   StopFilter stops_;
   std::optional<StreamDecoder> decoder_;
+  std::optional<grammar::Constraint> constraint_;
   std::vector<int32_t> ids_;
   std::string text_;   // all that came out
   std::string piece_;  // what the last call returned

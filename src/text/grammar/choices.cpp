@@ -84,12 +84,14 @@ Result<std::shared_ptr<const Grammar>> grammar_from_choices(std::span<const std:
 
 Result<std::shared_ptr<const Grammar>> grammar_from_regex(std::string_view pattern) {
   auto grammar = std::make_shared<Grammar>();
-  Result<RegexId> regex = grammar->regexes().parse(pattern, RegexSyntax::kFull);
-  if (!regex) {
-    regex.error().wrong_use = true;
-    return std::unexpected(std::move(regex.error()).within("regular expression"));
+  const auto read = [&]() -> Result<> {
+    return grammar->freeze(grammar->terminal(TRY(grammar->regexes().parse(pattern, RegexSyntax::kFull))));
+  };
+  if (Result<> done = read(); !done) {
+    Error error = std::move(done.error()).within("regular expression");
+    error.wrong_use = true;
+    return std::unexpected(std::move(error));
   }
-  TRY_VOID(grammar->freeze(grammar->terminal(*regex)));
   return grammar;
 }
 

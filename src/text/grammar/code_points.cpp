@@ -31,7 +31,7 @@ CodePoints normal_form(CodePoints ranges) {
   return result;
 }
 
-CodePoints complement(const CodePoints& set) {
+CodePoints all_but(const CodePoints& set) {
   CodePoints gaps;
   char32_t next = 0;
   for (const auto& [low, high] : set) {

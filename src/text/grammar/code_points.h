@@ -8,8 +8,8 @@ namespace brass::grammar {
 CodePoints all_code_points();  // without surrogates
 // Sorted, disjoint, without surrogates; adjacent ranges joined.
 CodePoints normal_form(CodePoints ranges);
-// Of a set in normal form.
-CodePoints complement(const CodePoints& set);
+// What a set in normal form lacks.
+CodePoints all_but(const CodePoints& set);
 // With the simple upper and lower case of each, as far as these are single characters.
 CodePoints any_case(const CodePoints& set);
 

@@ -129,7 +129,7 @@ bool Constraint::take(int32_t token) {
 void Constraint::begin_prelude(std::string_view text, Phase behind) {
   matcher_ = fresh_;
   grammar_open_ = true;
-  prelude_ = text.empty() ? std::vector<int32_t>{} : encode(text);
+  prelude_ = text.empty() ? std::vector<int32_t>{} : encode(text, true);
   prelude_done_ = 0;
   behind_prelude_ = behind;
   phase_ = prelude_.empty() ? Phase::kGrammar : Phase::kPrelude;
@@ -203,21 +203,26 @@ bool Constraint::must_end() const { return phase_ == Phase::kGrammar && matcher_
 
 // ---- text that is the only one possible
 
-// Text inside of a reply: no blank in front that an encoder would put there, control pieces by their names.
-std::vector<int32_t> Constraint::encode(std::string_view text) const {
-  const int32_t special = tokenizer_.find_special(text);
-  if (special >= 0) return {special};
-  constexpr EncodeOptions kPlain{.add_bos = false, .add_eos = false, .normalize = false};
-  if (!tokenizer_.adds_blank()) return tokenizer_.encode(text, kPlain);
-  // Behind a line end the blank is not put; the tokens of the line end are dropped.
-  std::vector<int32_t> ids = tokenizer_.encode("\n" + std::string(text), kPlain);
-  size_t bytes = 0, first = 0;
-  while (first < ids.size() && bytes < 1) {
-    const std::string_view piece = bytes_of(ids[first++]);
-    bytes += piece.size() - (bytes == 0 && piece.starts_with(' ') ? 1 : 0);
+// Text inside of a reply, without the blank that an encoder would put in front: behind a letter it is not put, and the
+// letter's tokens are dropped. Empty: no letter stays apart from the text.
+std::vector<int32_t> Constraint::encode(std::string_view text, bool parse_special) const {
+  const EncodeOptions options{
+      .parse_special = parse_special, .add_bos = false, .add_eos = false, .normalize = false};
+  if (!tokenizer_.adds_blank()) return tokenizer_.encode(text, options);
+  for (const std::string_view anchor : {"\n", "a", "0", ";"}) {
+    std::vector<int32_t> ids = tokenizer_.encode(std::string(anchor) + std::string(text), options);
+    std::string front;
+    size_t count = 0;
+    while (count < ids.size() && front.size() < anchor.size()) {
+      std::string_view piece = bytes_of(ids[count++]);
+      if (front.empty() && piece.starts_with(' ')) piece.remove_prefix(1);
+      front += piece;
+    }
+    if (front != anchor) continue;
+    ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count));
+    return ids;
   }
-  ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(first));
-  return ids;
+  return {};
 }
 
 // Every token that the grammar allows next is a beginning of the text: whichever is taken, the text is the same, and
@@ -242,7 +247,7 @@ void Constraint::jump(const std::function<bool(int32_t)>& take) {
     const std::string_view whole = std::string_view(forced).substr(0, tokens::valid_utf8_end(forced, 0));
     if (whole.empty()) return;
     std::string_view rest = whole;
-    for (const int32_t id : encode(whole)) {
+    for (const int32_t id : encode(whole, false)) {
       const std::string_view bytes = bytes_of(id);
       if (!room || bytes.empty() || !rest.starts_with(bytes) || !only_spells(rest) || !accept_in_grammar(id))
         break;

@@ -83,7 +83,7 @@ class Constraint {
   void mask_grammar(std::span<uint64_t> words);
   void forbid(int32_t token);
   void forbid_ends();
-  std::vector<int32_t> encode(std::string_view text) const;
+  std::vector<int32_t> encode(std::string_view text, bool parse_special) const;
   bool only_spells(std::string_view text);
 
   ConstraintOptions options_;

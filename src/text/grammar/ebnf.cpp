@@ -67,8 +67,11 @@ Result<std::shared_ptr<const Grammar>> Ebnf::build(std::string_view root) && {
   if (start < 0) return wrong_use("rule '{}', where a text begins, is not defined", root);
   const NodeId node = lower_rules(*this, *grammar_, start);
   if (Result<> frozen = grammar_->freeze(node); !frozen) {
-    frozen.error().wrong_use = true;
-    return std::unexpected(std::move(frozen.error()));
+    constexpr std::string_view kOwnName = "grammar: ";  // the notation says it for all of its errors
+    Error error = std::move(frozen.error());
+    if (error.message.starts_with(kOwnName)) error.message.erase(0, kOwnName.size());
+    error.wrong_use = true;
+    return std::unexpected(std::move(error));
   }
   return grammar_;
 }

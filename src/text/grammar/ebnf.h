@@ -7,7 +7,7 @@
 // What build() does, because a Grammar is walked the faster the more of it is regular: a rule that needs no stack
 // becomes a regular expression, where that stays small; a rule that refers to itself at the ends of its alternatives
 // (`list: list item | item`, `sum: sum "+" sum | number`) becomes a repetition, which also takes away direct left
-// recursion. Left recursion through other rules is left to Grammar::freeze().
+// recursion; left recursion by way of other rules is made direct first. What is left is refused by Grammar::freeze().
 #pragma once
 
 #include <memory>
@@ -66,6 +66,7 @@ class Ebnf {
   }
   const std::string& text_of(const Expr& e) const { return texts_[static_cast<size_t>(e.value)]; }
   const std::vector<Rule>& rules() const { return rules_; }
+  void set_body(RuleId rule, ExprId body) { rules_[static_cast<size_t>(rule)].body = body; }
 
  private:
   ExprId add(Expr expr);

@@ -47,9 +47,10 @@ class Lowering {
         lower_alone(group[0]);
         continue;
       }
-      for (const RuleId r : group) parts_[r].node = grammar_.rule(name(r));
+      remove_left_cycles(rules_, group);
+      for (const RuleId r : group) parts_[static_cast<size_t>(r)].node = grammar_.rule(name(r));
       for (const RuleId r : group)
-        grammar_.define(parts_[r].node, as_node(lower(without_own_ends(rules_, r))));
+        grammar_.define(parts_[static_cast<size_t>(r)].node, as_node(lower(without_own_ends(rules_, r))));
     }
     return as_node(parts_[static_cast<size_t>(root)]);
   }

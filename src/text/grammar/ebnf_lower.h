@@ -21,4 +21,8 @@ std::vector<std::vector<Ebnf::RuleId>> order_rules(const Ebnf& rules, Ebnf::Rule
 // each of the others makes a text of that form from such texts; and each text of that form is made by them.
 Ebnf::ExprId without_own_ends(Ebnf& rules, Ebnf::RuleId rule);
 
+// The same for the rules of a group that begin with themselves by way of others: those others are written out in their
+// place. Does nothing to groups and rules that would grow too large.
+void remove_left_cycles(Ebnf& rules, const std::vector<Ebnf::RuleId>& group);
+
 }  // namespace brass::grammar

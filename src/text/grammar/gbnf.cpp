@@ -221,7 +221,7 @@ class GbnfParser {
     in_.skip();
     if (points.empty()) return fail_at(place, "an empty class");
     points = normal_form(std::move(points));
-    return rules_.regex(rules_.regexes().set(negated ? complement(points) : points), 1);
+    return rules_.regex(rules_.regexes().set(negated ? all_but(points) : points), 1);
   }
 
   SourceText in_;
