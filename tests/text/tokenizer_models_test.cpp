@@ -157,6 +157,24 @@ TEST(TokenizerModels, BrokenTables) {
   }
 }
 
+// Texts between special pieces are texts of their own, as in Hugging Face's tokenizers.
+TEST(TokenizerModels, SpecialPiecesCutTexts) {
+  for (const std::string name : {"t5-plain", "bert-uncased"}) {
+    VocabSpec spec = small_spec(name);
+    const auto tool = static_cast<int32_t>(spec.tokens.size());
+    spec.tokens.push_back("<tool>"), spec.kinds.push_back(TokenKind::kUserDefined);
+    if (!spec.scores.empty()) spec.scores.push_back(0);
+    const auto tokenizer = make(spec);
+    const EncodeOptions bare{.add_bos = false, .add_eos = false};
+    Ids expected = tokenizer->encode("the hello", bare);
+    expected.push_back(tool);
+    const Ids rest = tokenizer->encode("hello", bare);
+    expected.insert(expected.end(), rest.begin(), rest.end());
+    EXPECT_EQ(tokenizer->encode("the hello <tool>hello", bare), expected) << name;
+    EXPECT_EQ(tokenizer->decode(expected, false), "the hello<tool>hello") << name;
+  }
+}
+
 TEST(TokenizerModels, UnigramEndsAText) {
   VocabSpec spec = small_spec("t5-plain");
   spec.bos = spec.eos = -1;
