@@ -17,5 +17,6 @@ Body declare_grammar(Arguments& arguments);   // command_grammar.cpp
 Body declare_explain(Arguments& arguments);   // command_explain.cpp
 Body declare_devices(Arguments& arguments);   // command_devices.cpp
 Body declare_rounds(Arguments& arguments);    // command_rounds.cpp
+Body declare_bench(Arguments& arguments);     // command_bench.cpp
 
 }  // namespace brass::app

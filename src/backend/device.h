@@ -46,6 +46,12 @@ struct PoolSpec {  // of one memory group
   KvType k_type, v_type;
 };
 
+// What a device reaches when nothing but memory, or nothing but products, is at work: ceilings for reports.
+struct DeviceProbe {
+  double bandwidth;          // bytes a second, read from memory
+  double int8_ops, f32_ops;  // multiplications and additions a second, of products whose operands are in caches
+};
+
 using PlanHandle = int32_t;
 using Progress = std::function<void(uint64_t done, uint64_t total)>;  // bytes; may be empty
 
@@ -83,6 +89,8 @@ class Device {
   // Seconds that each step of the last run took, when timing is on.
   virtual void set_timing(bool on) = 0;
   virtual std::span<const double> step_seconds() const = 0;
+  // Measures now, with all the threads that run() uses; takes about half a second. An error where it cannot be done.
+  virtual Result<DeviceProbe> probe() { return fail("{} has no probes", describe()); }
 };
 
 }  // namespace brass

@@ -143,6 +143,7 @@ class CpuDevice : public Device {
 
   void set_timing(bool on) override { timing_ = on; }
   std::span<const double> step_seconds() const override { return seconds_; }
+  Result<DeviceProbe> probe() override { return probe_device(state_); }
 
  private:
   Pool make_pool(const MemoryGroup& group, const PoolSpec& spec) const;

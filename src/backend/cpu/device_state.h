@@ -153,6 +153,9 @@ std::vector<StateShape> state_shapes(const Graph& graph, uint32_t group);
 void export_state(const StateShape& shape, uint32_t values, const float* state, float* out);
 void import_state(const StateShape& shape, uint32_t values, const float* in, float* state);
 void transpose_taps(const Graph& graph, std::vector<std::vector<float>>& vectors);
+// device_probe.cpp
+Result<DeviceProbe> probe_device(const State& state);
+
 // A sequence's state pages may be another's only to read.
 void check_states(const Batch& batch, std::span<const SequenceRun> runs, const Pool& pool);
 

@@ -1,0 +1,347 @@
+#include "app/bench_levers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "app/bench_ledger.h"
+#include "app/terminal.h"
+#include "base/check.h"
+#include "hub/digest.h"
+#include "model/mix.h"
+#include "report/format.h"
+
+namespace brass::app {
+namespace {
+
+using report::Lever;
+using report::LeverOutcome;
+using report::Phases;
+
+constexpr uint32_t kBatch = 4;
+constexpr uint32_t kBatchSteps = 12;
+constexpr double kLongestVerification = 120;  // seconds
+
+struct Candidate {
+  Lever lever;
+  std::function<Result<LeverOutcome>()> verify;  // empty: cannot be run here
+};
+
+std::string sha256_of(const std::string& text) {
+  hub::Sha256 digest;
+  digest.add(std::as_bytes(std::span(text)));
+  return digest.finish();
+}
+
+class Levers {
+ public:
+  Levers(const LeverOptions& options, Meter& meter, Measurement& measurement,
+         const report::BenchReport& report)
+      : options_(options), meter_(meter), measurement_(measurement), report_(report), w_(options.workload) {}
+
+  Result<std::vector<Candidate>> all() {
+    std::vector<Candidate> out;
+    for (auto make : {&Levers::kv_type, &Levers::fewer_threads, &Levers::batch, &Levers::cached_prefix,
+                      &Levers::other_file})
+      if (std::optional<Candidate> c = TRY((this->*make)())) out.push_back(std::move(*c));
+    for (Lever& lever : TRY(mixes())) out.push_back({std::move(lever), {}});
+    for (Lever& lever : not_here()) out.push_back({std::move(lever), {}});
+    return out;
+  }
+
+ private:
+  double middle_depth() const { return w_.prompt + w_.reply / 2.0; }
+  LeverOutcome outcome(const Phases& p, uint32_t prompt_computed) const {
+    return {.decode_tps = p.decode > 0 ? (w_.reply - 1) / p.decode : 0,
+            .prefill_tps = p.prefill > 0 ? prompt_computed / p.prefill : 0,
+            .seconds = p.total()};
+  }
+  LeverOutcome composed(const report::Speed& speed) const {
+    return outcome(report::compose(speed, w_), w_.prompt);
+  }
+
+  // The workload, run by an engine with other flags.
+  std::function<Result<LeverOutcome>()> run_with(ModelFlags flags) const {
+    if (w_.positions() > meter_.model().info.context_length) return {};
+    return [this, flags = std::move(flags)]() -> Result<LeverOutcome> {
+      const std::unique_ptr<Meter> changed = TRY(Meter::open(flags, {.context = w_.positions()}));
+      TRY_VOID(changed->request(std::min(w_.prompt, Meter::kChunk), 8));  // warm-up
+      const Request r = TRY(changed->request(w_.prompt, w_.reply));
+      return outcome({r.prefill, r.decode()}, w_.prompt);
+    };
+  }
+
+  Result<std::optional<Candidate>> kv_type();
+  Result<std::optional<Candidate>> fewer_threads();
+  Result<std::optional<Candidate>> batch();
+  Result<std::optional<Candidate>> cached_prefix();
+  Result<std::optional<Candidate>> other_file();
+  Result<std::vector<Lever>> mixes() const;
+  static std::vector<Lever> not_here();
+
+  const LeverOptions& options_;
+  Meter& meter_;
+  Measurement& measurement_;
+  const report::BenchReport& report_;
+  const report::Workload w_;
+};
+
+uint64_t kv_read_at(Meter& meter, double depth, const Caps& caps) {
+  const auto plan = compile(meter.model().graph, {1, 1}, caps);
+  return plan ? plan_cost(**plan, {.t = 1, .r = 1, .s = static_cast<uint64_t>(depth)}).kv_read : 0;
+}
+
+Result<std::optional<Candidate>> Levers::kv_type() {
+  if (options_.model.device != "cpu") return std::optional<Candidate>();
+  const Caps now = meter_.engine().device().caps();
+  ModelFlags flags = options_.model;
+  const bool to_int8 = now.kv.per_k_value > 1.5;
+  flags.kv_type = to_int8 ? "int8" : "f16";
+  const Caps then = TRY(open_device(flags))->caps();
+  const auto before = static_cast<double>(kv_read_at(meter_, middle_depth(), now));
+  const auto after = static_cast<double>(kv_read_at(meter_, middle_depth(), then));
+  if (!(before > 0)) return std::optional<Candidate>();  // a model that keeps no keys
+  report::Speed speed = report_.speed;
+  speed.decode = report::with_kv_bytes(speed.decode, after / before);
+  Lever lever{
+      .name = "kv-" + flags.kv_type,
+      .change = fmt::format("keys and values as {}: --kv-type {}", flags.kv_type, flags.kv_type),
+      .quality = "not measured here: brass eval gives the KL of both",
+      .bytes_saved = static_cast<int64_t>(before - after),
+      .predicted = composed(speed),
+      .unavailable = {},
+      .assumption = "what grows with depth in decode is reading keys and values; prefill stays as it is",
+      .prediction_sha256 = {}};
+  return Candidate{std::move(lever), run_with(std::move(flags))};
+}
+
+Result<std::optional<Candidate>> Levers::fewer_threads() {
+  const uint32_t threads = meter_.engine().device().caps().threads;
+  if (threads < 2 || !report_.rates.bandwidth || !report_.ledger) return std::optional<Candidate>();
+  ModelFlags flags = options_.model;
+  flags.threads = threads / 2;
+  const DeviceProbe probe = TRY(TRY(open_device(flags))->probe());
+  const report::DeviceRates then{probe.bandwidth, probe.int8_ops, probe.f32_ops};
+  const auto decode = report::slowdown(static_cast<double>(report_.ledger->streamed()),
+                                       static_cast<double>(report_.ledger->flops), report_.rates, then);
+  const auto prefill = report::slowdown(report_.prefill_bytes, report_.prefill_flops, report_.rates, then);
+  if (!decode || !prefill) return std::optional<Candidate>();
+  report::Speed speed = report_.speed;
+  speed.prefill = report::scaled(speed.prefill, *prefill);
+  speed.decode = report::scaled(speed.decode, *decode);
+  speed.first_token *= *prefill;
+  Lever lever{.name = fmt::format("threads-{}", flags.threads),
+              .change = fmt::format("{} of {} threads: --threads {}", flags.threads, threads, flags.threads),
+              .quality = "none: the same bits",
+              .bytes_saved = 0,
+              .predicted = composed(speed),
+              .unavailable = {},
+              .assumption = "each phase slows down as its bound does: probes with both thread counts",
+              .prediction_sha256 = {}};
+  return Candidate{std::move(lever), run_with(std::move(flags))};
+}
+
+Result<std::optional<Candidate>> Levers::batch() {
+  if (report_.headline_prefill.empty() || !report_.ledger || !measurement_.has_kept())
+    return std::optional<Candidate>();
+  const SequenceId kept = measurement_.kept(static_cast<uint32_t>(middle_depth()));
+  const uint32_t depth = meter_.engine().length(kept);
+  const report::Curve& decode = report_.speed.decode;
+  const double one = decode.at(depth);
+  const double attention = decode.fit() ? std::max(0.0, decode.fit()->b.middle) * depth : 0;
+  const double arithmetic = report_.speed.prefill.at(0);
+  const Phases alone = report::compose(report_.speed, w_);
+  // Of one request when kBatch of them share every decode step.
+  const auto shared = [this, alone](double step) {
+    LeverOutcome o = outcome({alone.prefill, step * (w_.reply - 1) / kBatch}, w_.prompt);
+    return o;
+  };
+  Lever lever{
+      .name = fmt::format("batch-{}", kBatch),
+      .change = fmt::format("{} requests decode together, at a depth of {}; seconds are all of them ÷ {}",
+                            kBatch, depth, kBatch),
+      .quality = "none: the same bits",
+      .bytes_saved = static_cast<int64_t>(report_.ledger->weight_bytes() * (kBatch - 1) / kBatch),
+      .predicted = shared(report::batch_step_seconds(one, std::min(attention, one), arithmetic, kBatch)),
+      .unavailable = {},
+      .assumption =
+          "weights are read once a step; a row costs at least what it does in prefill; attention is each "
+          "sequence's own",
+      .prediction_sha256 = {}};
+  return Candidate{std::move(lever), [this, kept, shared]() -> Result<LeverOutcome> {
+                     std::vector<double> steps = TRY(meter_.decode_together(kept, kBatch, kBatchSteps));
+                     steps.erase(steps.begin(),
+                                 steps.begin() + 2);  // a first plan, and pages that are copied
+                     return shared(report::median(steps));
+                   }};
+}
+
+Result<std::optional<Candidate>> Levers::cached_prefix() {
+  if (w_.prompt < 2) return std::optional<Candidate>();
+  const Phases phases = report::compose(report_.speed, w_, w_.prompt - 1);
+  Lever lever{.name = "prefix-cached",
+              .change = "all of the prompt but its last token is cached, as in a conversation that goes on",
+              .quality = "none: the same bits",
+              .bytes_saved = 0,
+              .predicted = outcome(phases, 1),
+              .unavailable = {},
+              .assumption = "the last token costs one decode step",
+              .prediction_sha256 = {}};
+  std::function<Result<LeverOutcome>()> verify;
+  if (w_.positions() <= meter_.context())
+    verify = [this]() -> Result<LeverOutcome> {
+      const SequenceId base = TRY(meter_.engine().create_sequence());
+      Result<std::vector<Chunk>> held = meter_.extend(base, w_.prompt - 1);
+      Result<Request> r =
+          held ? meter_.request_behind(base, w_.reply) : Result<Request>(std::unexpected(held.error()));
+      meter_.engine().drop(base);
+      if (!r) return std::unexpected(r.error());
+      return outcome({r->prefill, r->decode()}, r->prompt - r->cached);
+    };
+  return Candidate{std::move(lever), std::move(verify)};
+}
+
+Result<std::optional<Candidate>> Levers::other_file() {
+  if (options_.other.empty() || !report_.ledger) return std::optional<Candidate>();
+  ModelFlags flags = options_.model;
+  flags.model = options_.other;
+  const std::unique_ptr<Model> other = TRY(load_model(TRY(find_model(flags))));
+  const ModelInfo &a = other->info, &b = meter_.model().info;
+  if (a.architecture != b.architecture || a.layers != b.layers || a.embedding_length != b.embedding_length)
+    return wrong_use(
+        "flag --other: {} is not the same model ({}, {} layers of {}; MODEL is {}, {} layers of {})",
+        options_.other, a.architecture, a.layers, a.embedding_length, b.architecture, b.layers,
+        b.embedding_length);
+  const auto plan = TRY(compile(other->graph, {1, 1}, meter_.engine().device().caps()));
+  const auto before = static_cast<double>(report_.ledger->weight_bytes());
+  const auto after = static_cast<double>(make_ledger(*plan, report_.ledger->depth).weight_bytes());
+  report::Speed speed = report_.speed;
+  speed.decode = report::with_weight_bytes(speed.decode, before, after);
+  Lever lever{.name = "other-file",
+              .change = fmt::format("the file {}: {} of weights a token", options_.other,
+                                    report::format_bytes(static_cast<uint64_t>(after))),
+              .quality = "not measured here: brass eval gives the KL of both",
+              .bytes_saved = static_cast<int64_t>(before - after),
+              .predicted = composed(speed),
+              .unavailable = {},
+              .assumption = "decode reaches the same share of the bandwidth; prefill stays as it is",
+              .prediction_sha256 = {}};
+  return Candidate{std::move(lever), run_with(std::move(flags))};
+}
+
+// The model's tensors as a mix is asked for them, and how many experts a layer has.
+std::vector<ShapedTensor> shaped_tensors(const Model& model) {
+  std::vector<ShapedTensor> out;
+  for (const gguf::TensorInfo& t : model.file->tensors()) {
+    ShapedTensor shaped{.name = t.name,
+                        .kind = t.n_dims < 2 ? WeightKind::kVector : WeightKind::kMatrix,
+                        .dims = {},
+                        .type = t.type};
+    for (int d = 0; d < t.n_dims; d++) shaped.dims.push_back(t.dims[static_cast<size_t>(d)]);
+    out.push_back(std::move(shaped));
+  }
+  return out;
+}
+
+uint32_t expert_count(const Graph& graph) {
+  uint32_t experts = 0;
+  for (const Op& op : graph.ops)
+    if (op.kind == OpKind::kMoeLinear) experts = std::max(experts, op.as<ExpertAttrs>().experts);
+  return experts;
+}
+
+// Bytes of weights that a token would stream from a file of this mix: the same plan with other types. Nothing where
+// the device cannot run them.
+Result<std::optional<uint64_t>> mix_bytes(Meter& meter, std::string_view mix, uint64_t depth) {
+  const Model& model = meter.model();
+  const auto types = TRY(mix_types(mix, shaped_tensors(model), expert_count(*model.graph)));
+  auto graph = std::make_shared<Graph>(*model.graph);
+  for (Weight& w : graph->weights)
+    if (const auto found = types.find(w.name); w.kind == WeightKind::kMatrix && found != types.end())
+      w.type = found->second;
+  const auto plan = compile(graph, {1, 1}, meter.engine().device().caps());
+  if (!plan) return std::optional<uint64_t>();
+  return std::optional(make_ledger(**plan, depth).weight_bytes());
+}
+
+constexpr std::string_view kMixes[] = {"Q8_0", "Q6_K", "Q4_K_M", "IQ3_M"};
+constexpr double kSameMix = 0.03;  // bytes this close are the file that is there already
+
+Result<std::vector<Lever>> Levers::mixes() const {
+  std::vector<Lever> out;
+  if (!report_.ledger) return out;
+  const auto before = static_cast<double>(report_.ledger->weight_bytes());
+  for (const std::string_view mix : kMixes) {
+    const std::optional<uint64_t> bytes = TRY(mix_bytes(meter_, mix, report_.ledger->depth));
+    if (!bytes || std::abs(static_cast<double>(*bytes) / before - 1) < kSameMix) continue;
+    const auto after = static_cast<double>(*bytes);
+    report::Speed speed = report_.speed;
+    speed.decode = report::with_weight_bytes(speed.decode, before, after);
+    out.push_back(
+        {.name = fmt::format("mix-{}", mix),
+         .change =
+             fmt::format("the same model as {}: {} of weights a token instead of {}", mix,
+                         report::format_bytes(*bytes), report::format_bytes(report_.ledger->weight_bytes())),
+         .quality = "not measured: needs the file (--other FILE runs it)",
+         .bytes_saved = static_cast<int64_t>(before - after),
+         .predicted = composed(speed),
+         .unavailable = {},
+         .assumption =
+             "decode reaches the same share of the bandwidth with the other formats; prefill stays as it is",
+         .prediction_sha256 = {}});
+  }
+  return out;
+}
+
+std::vector<Lever> Levers::not_here() {
+  const auto lever = [](const char* name, const char* change, const char* why) {
+    Lever l;
+    l.name = name;
+    l.change = change;
+    l.unavailable = why;
+    return l;
+  };
+  return {lever("speculation", "several drafted tokens are checked by one read of the weights",
+                "this program drafts none, so there is no acceptance to measure"),
+          lever("gpu-layers", "some layers on a GPU", "a model runs on one device; all of it on a GPU: brass bench MODEL --device vulkan"),
+          lever("experts", "a mixture of experts of equal quality reads fewer bytes a token",
+                "it is another model: bench its file, then brass bench compare")};
+}
+
+}  // namespace
+
+Result<> pull_levers(const LeverOptions& options, Meter& meter, Measurement& measurement,
+                     BenchProgress& progress, report::BenchReport& report) {
+  if (report.speed.prefill.empty() || report.speed.decode.empty()) return {};
+  report.lever_workload = fmt::format("{} {}", options.workload.name, report::format_shape(options.workload));
+  progress.say("Predicting levers");
+  Levers levers(options, meter, measurement, report);
+  std::vector<Candidate> candidates = TRY(levers.all());
+  for (Candidate& c : candidates) {
+    if (c.lever.predicted) c.lever.prediction_sha256 = sha256_of(report::prediction_text(c.lever));
+    report.levers.push_back(c.lever);
+  }
+  if (!options.verify) return {};
+  for (size_t i = 0; i < candidates.size(); i++) {
+    if (!candidates[i].lever.predicted) continue;
+    if (interrupted()) {
+      report.stopped = "Ctrl-C before all levers were verified";
+      return {};
+    }
+    Lever& lever = report.levers[i];
+    if (!candidates[i].verify) {
+      report.notes.push_back(lever.name + " was not verified: " +
+                             (lever.name.starts_with("mix-") ? "its file is not here."
+                                                             : "the workload is longer than the context."));
+    } else if (lever.predicted->seconds > kLongestVerification) {
+      report.notes.push_back(fmt::format("{} was not verified: its run would take {}.", lever.name,
+                                         report::format_seconds(lever.predicted->seconds)));
+    } else {
+      progress.say("Verifying " + lever.name, lever.predicted->seconds);
+      lever.measured = TRY(candidates[i].verify());
+    }
+  }
+  return {};
+}
+
+}  // namespace brass::app

@@ -1,0 +1,22 @@
+// What each lever would do to one workload; and, when asked, whether it does.
+//
+// Owns: the list of levers, which of them can be run here. Must not know: how they are printed.
+// Invariants: the prediction and its hash are in the report before the run that it predicts begins.
+#pragma once
+
+#include "app/bench_measure.h"
+
+namespace brass::app {
+
+struct LeverOptions {
+  const ModelFlags& model;
+  std::string other;  // another file of the same model; "": none
+  bool verify = false;
+  report::Workload workload;
+};
+
+// `report` holds the curves, the ledger and the rates of the run that measured them on `meter`.
+Result<> pull_levers(const LeverOptions& options, Meter& meter, Measurement& measurement,
+                     BenchProgress& progress, report::BenchReport& report);
+
+}  // namespace brass::app
