@@ -114,16 +114,16 @@ class WordPiece::Reader {
       if (order == 0) {
         put_lower(part);
       } else {
-        waiting_.emplace_back(order, part);
+        waiting_.push_back(static_cast<uint64_t>(order) << 56 | static_cast<uint64_t>(waiting_.size()) << 21 |
+                           part);
       }
     }
   }
 
   void put_waiting() {
     if (waiting_.empty()) return;
-    std::stable_sort(waiting_.begin(), waiting_.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [order, c] : waiting_) put_lower(c);
+    std::sort(waiting_.begin(), waiting_.end());
+    for (const uint64_t mark : waiting_) put_lower(static_cast<char32_t>(mark & 0x1FFFFF));
     waiting_.clear();
   }
 
@@ -156,8 +156,8 @@ class WordPiece::Reader {
   const WordPiece& model_;
   std::vector<int32_t>& ids_;
   std::string word_;
-  size_t length_ = 0;                              // of the word, in characters
-  std::vector<std::pair<int, char32_t>> waiting_;  // combining class, mark
+  size_t length_ = 0;              // of the word, in characters
+  std::vector<uint64_t> waiting_;  // combining class, place, mark
 };
 
 void WordPiece::encode(std::string_view text, bool clean, std::vector<int32_t>& ids) const {
