@@ -40,10 +40,10 @@ struct Members {
   };
   std::vector<Named> named;
   std::vector<Pattern> patterns;  // additionalProperties is one whose key excludes all others
-  int min = 0, max = -1;          // count of members; -1: no bound
+  int min = 0, max = -1;          // count of distinct members; -1: no bound
   NodeId space = -1;              // what may stand between the tokens of the object
-  bool ordered =
-      false;  // named members only in the order given, optional ones left out (cheaper to generate)
+  bool ordered = false;  // named members only in the order given, optional ones left out; others anywhere
+  bool shortest_keys = false;  // named keys only as JSON has to write them, so that forced() knows them
 };
 
 class Grammar {

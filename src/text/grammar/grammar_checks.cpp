@@ -260,6 +260,23 @@ Result<> check_left(const Grammar::Impl& grammar, std::span<const NodeId> reacha
 
 namespace {
 
+// A key as JSON has to write it: only what must be escaped is.
+std::string shortest_spelling(std::string_view key) {
+  std::string out;
+  for (const char c : key) {
+    constexpr std::string_view kShort = "\b\t\n\f\r\"\\", kLetters = "btnfr\"\\";
+    if (const size_t at = kShort.find(c); at != std::string_view::npos) {
+      out += '\\';
+      out += kLetters[at];
+    } else if (static_cast<uint8_t>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<int>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 void build_tree(ObjectData& object, std::span<const std::u32string> keys) {
   struct Todo {
     int node;
@@ -297,7 +314,8 @@ Result<> prepare_object(Grammar::Impl& grammar, ObjectData& object) {
   std::erase_if(members.patterns, [&](const Members::Pattern& p) { return !grammar.regexes.is_live(p.key); });
   std::vector<std::pair<std::u32string, int>> keys;
   for (size_t i = 0; i < members.named.size(); ++i) {
-    const std::string& key = members.named[i].key;
+    const std::string key =
+        members.shortest_keys ? shortest_spelling(members.named[i].key) : members.named[i].key;
     std::u32string points;
     for (size_t at = 0; at < key.size();) {
       const tokens::Utf8Step step = tokens::utf8_step(key, at);

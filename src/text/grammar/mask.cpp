@@ -6,7 +6,7 @@ namespace brass::grammar {
 
 namespace {
 
-constexpr size_t kMostMasks = 512;  // 19 KB each for 150,000 tokens
+constexpr size_t kMostMasks = 128;  // 19 KB each for 150,000 tokens
 
 void set_bit(std::span<uint64_t> bits, int32_t id) {
   bits[static_cast<size_t>(id) / 64] |= uint64_t{1} << (id % 64);
@@ -28,9 +28,8 @@ void Masks::fill(SetId set, std::span<uint64_t> bits) {
 void Masks::make(SetId set, std::span<uint64_t> bits) {
   const Walk::Loop loop = walk_.loop(set);
   const auto slice = std::ranges::find(trie_.slices, loop.chars, &TrieSlice::chars);
-  if (loop.exact && slice != trie_.slices.end()) {
-    std::copy(slice->inside.begin(), slice->inside.end(), bits.begin());
-    walk_tree(slice->rest, set, bits);
+  if (slice != trie_.slices.end()) {
+    make_from(*slice, loop, set, bits);
   } else {
     std::fill(bits.begin(), bits.end(), 0);
     walk_tree(trie_.tree, set, bits);
@@ -39,25 +38,38 @@ void Masks::make(SetId set, std::span<uint64_t> bits) {
   for (const int32_t id : trie_.end_ids) set_bit(bits, id);
 }
 
+void Masks::make_from(const TrieSlice& slice, const Walk::Loop& loop, SetId set, std::span<uint64_t> bits) {
+  if (loop.most == INT32_MAX) {
+    std::ranges::copy(slice.inside, bits.begin());
+    return walk_tree(loop.exact ? slice.rest : slice.others, set, bits);
+  }
+  std::ranges::copy(slice.by_count[std::min(TrieSlice::kCounted, static_cast<size_t>(loop.most))],
+                    bits.begin());
+  if (!loop.closed)
+    return walk_tree(trie_.tree, set, bits);  // what has more such characters than that may go on, too
+  if (loop.most > static_cast<int32_t>(TrieSlice::kCounted)) walk_tree(slice.longer, set, bits);
+  walk_tree(slice.others, set, bits);
+}
+
 // Adds the tokens of `tree` after which the walk goes on. Where all that lies below a node is made of characters that
 // the walk stays alive with, it is not visited.
 void Masks::walk_tree(const TokenTree& tree, SetId set, std::span<uint64_t> bits) {
   struct Place {
     SetId set;
-    const CharClass* loop;  // null: none
+    const Walk::Loop* loop;  // null: none
   };
   std::array<Place, 256> path;  // by depth
   const auto place = [&](SetId at) {
-    const CharClass& chars = walk_.loop(at).chars;
-    return Place{at, chars.empty() ? nullptr : &chars};
+    const Walk::Loop& loop = walk_.loop(at);
+    return Place{at, loop.chars.empty() ? nullptr : &loop};
   };
   const auto last = static_cast<int32_t>(tree.nodes.size()) - 1;
   path[0] = place(set);
   for (int32_t at = 1; at < last;) {
     const TrieNode& node = tree.nodes[static_cast<size_t>(at)];
     const Place& from = path[node.depth - 1u];
-    if (from.loop != nullptr && node.decodes &&
-        tree.classes[static_cast<size_t>(node.chars)].within(*from.loop)) {
+    if (from.loop != nullptr && node.decodes && node.longest <= from.loop->most &&
+        tree.classes[static_cast<size_t>(node.chars)].within(from.loop->chars)) {
       const int32_t end = tree.nodes[static_cast<size_t>(node.end)].tokens;
       for (int32_t i = node.tokens; i < end; ++i) set_bit(bits, tree.ids[static_cast<size_t>(i)]);
       at = node.end;

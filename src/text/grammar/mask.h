@@ -16,10 +16,12 @@ class Masks {
  public:
   Masks(const TokenTrie::Impl& trie, Walk& walk) : trie_(trie), walk_(walk) {}
 
+  void forget() { made_.clear(); }
   void fill(SetId set, std::span<uint64_t> bits);
 
  private:
   void make(SetId set, std::span<uint64_t> bits);
+  void make_from(const TrieSlice& slice, const Walk::Loop& loop, SetId set, std::span<uint64_t> bits);
   void walk_tree(const TokenTree& tree, SetId set, std::span<uint64_t> bits);
 
   const TokenTrie::Impl& trie_;

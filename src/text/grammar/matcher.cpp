@@ -3,11 +3,19 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <unordered_set>
+#include <vector>
 
 #include "base/check.h"
 #include "text/grammar/mask.h"
 
 namespace brass::grammar {
+
+namespace {
+
+constexpr size_t kMostBytes = size_t{48} << 20;  // of what is learned about one grammar
+
+}  // namespace
 
 class CompiledGrammar {
  public:
@@ -19,13 +27,24 @@ class CompiledGrammar {
   std::mutex& mutex() { return grammar_->impl().mutex; }
   Walk& walk() { return walk_; }
   const TokenTrie::Impl* trie() const { return trie_ ? &trie_->impl() : nullptr; }
-  std::optional<Masks>& masks() { return masks_; }
+  Masks& masks() { return *masks_; }
+
+  // Where the matchers stand, to be moved along when memory is given back.
+  void add(SetId* place) { places_.insert(place); }
+  void remove(SetId* place) { places_.erase(place); }
+  void bound_memory() {
+    if (walk_.bytes() < kMostBytes) return;
+    const std::vector<SetId*> places(places_.begin(), places_.end());
+    walk_.collect(places);
+    if (masks_) masks_->forget();
+  }
 
  private:
   std::shared_ptr<const Grammar> grammar_;
   std::shared_ptr<const TokenTrie> trie_;
   Walk walk_;
   std::optional<Masks> masks_;
+  std::unordered_set<SetId*> places_;
 };
 
 std::shared_ptr<CompiledGrammar> compile(std::shared_ptr<const Grammar> grammar,
@@ -38,12 +57,26 @@ std::shared_ptr<CompiledGrammar> compile(std::shared_ptr<const Grammar> grammar,
 struct Matcher::State {
   std::shared_ptr<CompiledGrammar> grammar;
   SetId set = kDead;
+
+  explicit State(std::shared_ptr<CompiledGrammar> from) : grammar(std::move(from)) {
+    const std::scoped_lock lock(grammar->mutex());
+    set = grammar->walk().start();
+    grammar->add(&set);
+  }
+  State(const State& other) : grammar(other.grammar) {
+    const std::scoped_lock lock(grammar->mutex());
+    set = other.set;
+    grammar->add(&set);
+  }
+  State& operator=(const State&) = delete;
+  ~State() {
+    const std::scoped_lock lock(grammar->mutex());
+    grammar->remove(&set);
+  }
 };
 
-Matcher::Matcher(std::shared_ptr<CompiledGrammar> grammar) : state_(std::make_unique<State>()) {
-  state_->set = grammar->walk().start();
-  state_->grammar = std::move(grammar);
-}
+Matcher::Matcher(std::shared_ptr<CompiledGrammar> grammar)
+    : state_(std::make_unique<State>(std::move(grammar))) {}
 Matcher::Matcher(const Matcher& other) : state_(std::make_unique<State>(*other.state_)) {}
 Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(const Matcher& other) {
@@ -57,9 +90,9 @@ bool Matcher::accept_bytes(std::string_view bytes) {
   const std::scoped_lock lock(state_->grammar->mutex());
   SetId set = state_->set;
   for (const char byte : bytes) set = state_->grammar->walk().step(set, static_cast<uint8_t>(byte));
-  if (set == kDead) return false;
-  state_->set = set;
-  return true;
+  if (set != kDead) state_->set = set;
+  state_->grammar->bound_memory();
+  return set != kDead;
 }
 
 bool Matcher::accept_token(int32_t id) {
@@ -83,10 +116,11 @@ bool Matcher::must_end() const {
 
 void Matcher::mask(std::span<uint64_t> bits) {
   const std::scoped_lock lock(state_->grammar->mutex());
-  ENSURE(state_->grammar->masks().has_value(), "mask() without a vocabulary");
+  ENSURE(state_->grammar->trie() != nullptr, "mask() without a vocabulary");
   const auto words = (static_cast<size_t>(state_->grammar->trie()->size) + 63) / 64;
   ENSURE(bits.size() == words, "{} words for a mask of {}", bits.size(), words);
-  state_->grammar->masks()->fill(state_->set, bits);
+  state_->grammar->masks().fill(state_->set, bits);
+  state_->grammar->bound_memory();
 }
 
 std::string Matcher::forced(size_t limit) const {

@@ -315,6 +315,20 @@ int64_t RegexArena::count_strings(RegexId id, int64_t limit) {
 RegexId RegexArena::derivative(RegexId id, char32_t point) { return impl_->derivative(id, point); }
 std::span<const RegexArena::Edge> RegexArena::edges(RegexId id) { return impl_->edges(id); }
 RegexId RegexArena::relaxed(RegexId id, int length) { return impl_->relaxed(id, length); }
+RegexArena::Front RegexArena::front(RegexId id) const {
+  const RegexNode& node = impl_->at(id);
+  const bool is_list = node.kind == RegexKind::kConcat;
+  const RegexNode* head = is_list ? &impl_->at(node.a) : &node;
+  Front out{.most = 1, .rest = is_list ? node.b : impl_->empty};
+  if (head->kind == RegexKind::kRepeat) {
+    out.most = head->max < 0 ? INT32_MAX : head->max;
+    head = &impl_->at(head->a);
+  }
+  if (head->kind != RegexKind::kSet || impl_->liveness[static_cast<size_t>(out.rest)] <= 0) return {};
+  out.set = head->a;
+  out.points = &impl_->sets[static_cast<size_t>(head->a)];
+  return out;
+}
 bool RegexArena::exhausted() const { return impl_->exhausted; }
 
 }  // namespace brass::grammar

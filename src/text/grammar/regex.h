@@ -75,6 +75,16 @@ class RegexArena {
   // characters cannot exhaust becomes unbounded.
   RegexId relaxed(RegexId id, int length);
 
+  // Where `id` is "up to `most` of `points`, then `rest`" (with a least number or not); most is 0 where it is not, and
+  // INT32_MAX for no bound.
+  struct Front {
+    int32_t most = 0;
+    const CodePoints* points = nullptr;  // valid until the arena is used again
+    int32_t set = -1;                    // the number of these points in the arena
+    RegexId rest = -1;
+  };
+  Front front(RegexId id) const;
+
   // A budget (of expressions, of work) was met: what was answered since may be too small a language or too large a one,
   // so whoever asks must refuse.
   bool exhausted() const;

@@ -167,6 +167,18 @@ bool RegexArena::Impl::bound_lengths(std::vector<RegexId>& list) {
   list.resize(kept);
   if (max >= 0 && (min > max || shortest > max)) return false;
   if (longest >= 0 && (longest < min || shortest > longest)) return false;
+  // x{a,b} of single characters takes the bounds in, so that it stays a plain count.
+  for (RegexId& id : list) {
+    const Counted c = counted(id);
+    if (at(c.body).kind != RegexKind::kSet || (min == 0 && max < 0)) continue;
+    const int64_t low = std::max(min, c.min);
+    int64_t high = c.max;
+    narrow(high, max);
+    if (high >= 0 && low > high) return false;
+    id = repeat(c.body, low, high);
+    shortest = std::max<int64_t>(shortest, at(id).shortest);
+    narrow(longest, at(id).longest);
+  }
   const bool low_implied = shortest >= min;
   const bool high_implied = max < 0 || (longest >= 0 && longest <= max);
   if (!(low_implied && high_implied) || list.empty()) list.push_back(repeat(any_point, min, max));

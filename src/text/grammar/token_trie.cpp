@@ -1,8 +1,9 @@
 #include "text/grammar/token_trie.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
+#include "text/grammar/spelling.h"
 #include "text/tokenizer_utf8.h"
 
 namespace brass::grammar {
@@ -13,53 +14,90 @@ constexpr size_t kLongestToken = 255;  // longer ones are never allowed: no voca
 
 using Entry = std::pair<std::string_view, int32_t>;  // bytes, token
 
-// What nodes say of the characters below them: from the leaves up.
+// What stands at a node when its token is read as UTF-8.
+struct Decoded {
+  bool bad = false;
+  uint8_t to_come = 0;  // bytes of the character that is begun
+  char32_t code = 0;
+};
+
+Decoded decode_byte(const Decoded& before, uint8_t byte) {
+  Decoded out;
+  if (before.bad || (before.to_come > 0) != ((byte & 0xC0) == 0x80)) return out.bad = true, out;
+  if (before.to_come == 0) {
+    const SpelledStep step = spell(Spelling::kPlain, 0, byte);
+    if (step.what == Spelled::kDead) return out.bad = true, out;
+    out.to_come = byte < 0x80 ? 0 : byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
+    out.code = byte < 0x80 ? byte : byte & (0x3Fu >> out.to_come);
+    return out;
+  }
+  out.to_come = before.to_come - 1;
+  out.code = before.code << 6 | (byte & 0x3Fu);
+  return out;
+}
+
+// Whether bytes so far can become a character that is neither overlong nor a surrogate nor above the last.
+bool well_formed(const Decoded& at, size_t begun) {
+  const size_t bytes = begun + at.to_come;
+  const char32_t least = bytes == 1 ? 0 : bytes == 2 ? 0x80 : bytes == 3 ? 0x800 : 0x10000;
+  const char32_t low = at.code << (6 * at.to_come), high = ((at.code + 1) << (6 * at.to_come)) - 1;
+  return high >= least && low <= 0x10FFFF && (low < 0xD800 || high > 0xDFFF);
+}
+
+// What nodes say of the characters below them.
 void find_classes(TokenTree& tree) {
-  std::map<std::pair<std::array<uint64_t, 2>, bool>, int32_t> rows;
+  const auto hash = [](const CharClass& chars) {
+    const uint64_t h =
+        (chars.ascii[0] * 0x9E3779B97F4A7C15u) ^ (chars.ascii[1] * 0xC2B2AE3D27D4EB4Fu) ^ chars.groups;
+    return static_cast<size_t>(h ^ h >> 29);
+  };
+  std::unordered_map<CharClass, int32_t, decltype(hash)> rows(1024, hash);
   const auto row = [&](const CharClass& chars) {
-    const auto [found, fresh] =
-        rows.try_emplace({chars.ascii, chars.others}, static_cast<int32_t>(tree.classes.size()));
+    const auto [found, fresh] = rows.try_emplace(chars, static_cast<int32_t>(tree.classes.size()));
     if (fresh) tree.classes.push_back(chars);
     return found->second;
   };
-  struct Below {
+  struct Known {
     CharClass chars;
-    bool good[4] = {true, true, true,
-                    true};        // all below is UTF-8 if so many bytes of a character are still to come
-    uint8_t low = 255, high = 0;  // the bytes directly below
+    Decoded at;
+    uint8_t begun = 0;  // bytes of the character that this node is in
+    uint8_t longest = 0;
+    bool bad = false;
   };
-  // Bytes of a character to come behind this one, or -1: overlong forms, surrogates and what is above U+10FFFF show in
-  // the second byte.
-  const auto to_come_after = [](uint8_t byte, const Below& own) {
-    if (byte < 0x80) return 0;
-    if (byte < 0xC2 || byte > 0xF4) return -1;
-    if ((byte == 0xE0 && own.low < 0xA0) || (byte == 0xF0 && own.low < 0x90)) return -1;
-    if ((byte == 0xED && own.high > 0x9F) || (byte == 0xF4 && own.high > 0x8F)) return -1;
-    return byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
-  };
-  std::vector<Below> below(257);  // by depth
-  const auto last = static_cast<int32_t>(tree.nodes.size()) - 1;
-  for (int32_t at = last; at-- > 0;) {
-    TrieNode& node = tree.nodes[static_cast<size_t>(at)];
-    if (at == 0) break;
-    Below& own = below[node.depth];
-    const int to_come = to_come_after(node.byte, own);
-    node.decodes = to_come >= 0 && own.good[to_come];
-    CharClass chars = own.chars;
-    if (node.byte < 0x80) {
-      chars.put(node.byte);
+  const size_t count = tree.nodes.size() - 1;
+  std::vector<Known> known(count);
+  std::vector<size_t> parents(count, 0), way(257, 0);
+  for (size_t i = 1; i < count; ++i) {
+    const TrieNode& node = tree.nodes[i];
+    way[node.depth] = i;
+    const size_t parent = parents[i] = way[node.depth - 1u];
+    Known& own = known[i];
+    own.at = decode_byte(known[parent].at, node.byte);
+    own.begun = static_cast<uint8_t>(known[parent].at.to_come > 0 ? known[parent].begun + 1 : 1);
+    const bool cut = own.at.to_come > 0 && node.own > node.tokens;
+    own.at.bad |= !well_formed(own.at, own.begun);
+    own.bad = own.at.bad;
+    if (own.bad) continue;
+    if (cut) own.chars.groups |= kCut, own.longest = 1;
+    if (own.at.to_come > 0) continue;
+    own.longest = 1;
+    if (own.at.code < 0x80) {
+      own.chars.put(static_cast<uint8_t>(own.at.code));
     } else {
-      chars.others = true;
+      own.chars.groups |= group_of(own.at.code);
     }
-    node.chars = row(chars);
-    Below& parent = below[node.depth - 1u];
-    parent.chars.ascii[0] |= chars.ascii[0], parent.chars.ascii[1] |= chars.ascii[1];
-    parent.chars.others |= chars.others;
-    parent.good[0] &= node.decodes;
-    for (int left = 1; left < 4; ++left)
-      parent.good[left] &= (node.byte & 0xC0) == 0x80 && own.good[left - 1];
-    parent.low = std::min(parent.low, node.byte), parent.high = std::max(parent.high, node.byte);
-    own = {};
+  }
+  for (size_t i = count; i-- > 1;) {
+    Known &own = known[i], &parent = known[parents[i]];
+    TrieNode& node = tree.nodes[i];
+    node.decodes = own.begun == 1 && !own.bad;
+    node.chars = row(own.chars);
+    node.longest = own.longest;
+    parent.chars.add(own.chars);
+    parent.bad |= own.bad;
+    // A character counts at its last byte, or where it is cut.
+    const bool ends_character = parent.at.to_come == 0 && parents[i] != 0;
+    parent.longest = static_cast<uint8_t>(std::max<int>(parent.longest, own.longest + ends_character));
   }
 }
 
@@ -99,45 +137,64 @@ TokenTree build_tree(std::vector<Entry> entries) {
   return tree;
 }
 
-// The bytes of `piece` that are characters of `chars`; a character that the end cuts off counts.
-size_t leading(std::string_view piece, const CharClass& chars) {
-  size_t at = 0;
-  while (at < piece.size()) {
-    const tokens::Utf8Step step = tokens::utf8_step(piece, at);
+// How much of the front of `piece` is characters of `chars`; a character that the end cuts off counts.
+struct Leading {
+  size_t bytes = 0, characters = 0;
+};
+Leading leading(std::string_view piece, const CharClass& chars) {
+  Leading out;
+  while (out.bytes < piece.size()) {
+    const tokens::Utf8Step step = tokens::utf8_step(piece, out.bytes);
     if (step.state == tokens::Utf8State::kInvalid) break;
-    if (step.state == tokens::Utf8State::kCut) return chars.others ? piece.size() : at;
-    if (step.code < 0x80 ? !chars.has(static_cast<uint8_t>(step.code)) : !chars.others) break;
-    at += step.length;
+    const bool cut = step.state == tokens::Utf8State::kCut;
+    if (!cut && step.code < 0x80 ? !chars.has(static_cast<uint8_t>(step.code))
+                                 : (chars.groups & (cut ? kCut : group_of(step.code))) == 0)
+      break;
+    out.bytes += step.length;
+    ++out.characters;
   }
-  return at;
+  return out;
 }
 
 TrieSlice make_slice(const TokenTrie::Impl& trie, const CharClass& chars) {
   TrieSlice slice{.chars = chars};
-  slice.inside.assign((static_cast<size_t>(trie.size) + 63) / 64, 0);
-  std::vector<Entry> rest;
+  const size_t words = (static_cast<size_t>(trie.size) + 63) / 64;
+  slice.inside.assign(words, 0);
+  slice.by_count.assign(TrieSlice::kCounted + 1, std::vector<uint64_t>(words, 0));
+  std::vector<Entry> longer, others, rest;
   for (const int32_t id : trie.tree.ids) {
     const std::string_view piece = trie.pieces[static_cast<size_t>(id)];
-    const size_t inside = leading(piece, chars);
-    if (inside == piece.size()) {
-      slice.inside[static_cast<size_t>(id) / 64] |= uint64_t{1} << (id % 64);
-    } else {
-      rest.emplace_back(piece.substr(inside), id);
+    const Leading inside = leading(piece, chars);
+    if (inside.bytes < piece.size()) {
+      others.emplace_back(piece, id);
+      rest.emplace_back(piece.substr(inside.bytes), id);
+      continue;
     }
+    const auto set = [&](std::vector<uint64_t>& bits) {
+      bits[static_cast<size_t>(id) / 64] |= uint64_t{1} << (id % 64);
+    };
+    set(slice.inside);
+    for (size_t k = inside.characters; k <= TrieSlice::kCounted; ++k) set(slice.by_count[k]);
+    if (inside.characters > TrieSlice::kCounted) longer.emplace_back(piece, id);
   }
+  slice.longer = build_tree(std::move(longer));
+  slice.others = build_tree(std::move(others));
   slice.rest = build_tree(std::move(rest));
   return slice;
 }
 
 // The classes that strings and free text are made of.
 std::vector<CharClass> common_classes() {
-  CharClass text{.ascii = {~uint64_t{0}, ~uint64_t{0}}, .others = true};  // anything
-  CharClass json = text;                                                  // inside a JSON string
+  CharClass text{.ascii = {~uint64_t{0}, ~uint64_t{0}}, .groups = kAllGroups};  // anything
+  CharClass json = text;                                                        // inside a JSON string
   json.ascii[0] &= ~uint64_t{0xFFFFFFFF} & ~(uint64_t{1} << '"');
   json.ascii[1] &= ~(uint64_t{1} << ('\\' - 64));
-  CharClass line = text;  // anything but the end of a line
+  CharClass line = text;  // anything but a line feed
   line.ascii[0] &= ~(uint64_t{1} << '\n');
-  return {json, text, line};
+  CharClass dot = line, json_dot = json;  // a pattern's '.'
+  dot.ascii[0] &= ~(uint64_t{1} << '\r');
+  dot.groups &= ~kLineEnds, json_dot.groups &= ~kLineEnds;
+  return {json, text, line, dot, json_dot};
 }
 
 }  // namespace

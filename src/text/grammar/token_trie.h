@@ -20,9 +20,10 @@ struct TrieNode {
   uint8_t byte = 0;  // that leads here
   uint8_t depth = 0;
   bool decodes =
-      false;        // this byte begins a character, and all that follows is UTF-8 (but may be cut at its end)
-  int32_t end = 0;  // the first node that is not below this one
-  int32_t tokens = 0;  // tokens [tokens, own) end here, [tokens, tokens of `end`) here or below
+      false;  // this byte begins a character, and all that follows is UTF-8 (but may be cut at its end)
+  uint8_t longest = 0;  // where `decodes`: the most characters of a token from this byte on
+  int32_t end = 0;      // the first node that is not below this one
+  int32_t tokens = 0;   // tokens [tokens, own) end here, [tokens, tokens of `end`) here or below
   int32_t own = 0;
   int32_t chars = 0;  // where `decodes`: the characters from this byte on, as a row of TokenTree::classes
 };
@@ -33,12 +34,16 @@ struct TokenTree {
   std::vector<CharClass> classes;  // what lies below nodes, each once
 };
 
-// What there is to know for a class of characters that leads nowhere else: tokens of such characters only, and the
-// others by what is left of them behind such a beginning.
+// What there is to know for a class of characters that a text can go on with: tokens of such characters only, and the
+// others.
 struct TrieSlice {
+  static constexpr size_t kCounted = 32;
   CharClass chars;
-  std::vector<uint64_t> inside;  // mask
-  TokenTree rest;                // a token's bytes from the first character that is not of the class
+  std::vector<uint64_t> inside;                 // mask of the tokens of such characters only
+  std::vector<std::vector<uint64_t>> by_count;  // [k]: those of them that have no more than k characters
+  TokenTree longer;                             // those of them that have more than kCounted
+  TokenTree others;                             // tokens with another character
+  TokenTree rest;                               // these, from the first such character on
 };
 
 struct TokenTrie::Impl {

@@ -14,6 +14,16 @@ uint64_t mix(uint64_t h, uint64_t value) {
   return h ^ (h >> 32);
 }
 
+uint64_t hash_of(std::span<const Item> items) {
+  uint64_t h = items.size();
+  for (const Item& item : items) {
+    h = mix(h, static_cast<uint64_t>(item.kind) << 32 | static_cast<uint32_t>(item.node));
+    h = mix(h, static_cast<uint64_t>(item.x) << 32 | item.y);
+    h = mix(h, static_cast<uint64_t>(item.z) << 32 | static_cast<uint32_t>(item.below));
+  }
+  return h;
+}
+
 auto frame_order(const Item& item) { return std::tuple(item.kind, item.node, item.x, item.y, item.z); }
 
 }  // namespace
@@ -49,12 +59,9 @@ SetId Walk::intern(Items& items) {
     }
     items.resize(last + 1);
   }
-  uint64_t h = items.size();
+  const uint64_t h = hash_of(items);
   int32_t depth = 0;
   for (const Item& item : items) {
-    h = mix(h, static_cast<uint64_t>(item.kind) << 32 | static_cast<uint32_t>(item.node));
-    h = mix(h, static_cast<uint64_t>(item.x) << 32 | item.y);
-    h = mix(h, static_cast<uint64_t>(item.z) << 32 | static_cast<uint32_t>(item.below));
     depth = std::max(depth, sets_[static_cast<size_t>(item.below)].depth + 1);
   }
   if (depth > kDeepest) return kDead;
@@ -70,14 +77,57 @@ SetId Walk::intern(Items& items) {
   sets_.push_back({.begin = pool_.size(), .count = static_cast<uint32_t>(items.size()), .depth = depth});
   pool_.insert(pool_.end(), items.begin(), items.end());
   if (sets_.size() * 2 > table_.size()) {
-    table_.assign(table_.size() * 4, -1);
-    for (size_t i = 1; i < sets_.size(); ++i) {
-      size_t free = hashes_[i] & (table_.size() - 1);
-      while (table_[free] >= 0) free = (free + 1) & (table_.size() - 1);
-      table_[free] = static_cast<int32_t>(i);
-    }
+    table_.resize(table_.size() * 4);
+    index_sets();
   }
   return id;
+}
+
+void Walk::index_sets() {
+  std::fill(table_.begin(), table_.end(), -1);
+  for (size_t i = 1; i < sets_.size(); ++i) {
+    size_t free = hashes_[i] & (table_.size() - 1);
+    while (table_[free] >= 0) free = (free + 1) & (table_.size() - 1);
+    table_[free] = static_cast<int32_t>(i);
+  }
+}
+
+// What lies below is older, so one pass from the newest finds all that is needed, and one from the oldest moves it.
+void Walk::collect(std::span<SetId* const> roots) {
+  std::vector<bool> needed(sets_.size());
+  needed[kDead] = needed[static_cast<size_t>(start_)] = true;
+  for (const SetId* root : roots) needed[static_cast<size_t>(*root)] = true;
+  for (size_t i = sets_.size(); i-- > 1;) {
+    if (!needed[i]) continue;
+    for (const Item& item : items(static_cast<SetId>(i))) needed[static_cast<size_t>(item.below)] = true;
+  }
+  std::vector<Set> kept;
+  Items pool;
+  std::vector<SetId> moved(sets_.size(), kDead);
+  for (size_t i = 0; i < sets_.size(); ++i) {
+    if (!needed[i]) continue;
+    moved[i] = static_cast<SetId>(kept.size());
+    kept.push_back({.begin = pool.size(), .count = sets_[i].count, .depth = sets_[i].depth});
+    for (Item item : items(static_cast<SetId>(i))) {
+      item.below = moved[static_cast<size_t>(item.below)];
+      pool.push_back(item);
+    }
+  }
+  kept[kDead].next = std::move(sets_[kDead].next);
+  kept[kDead].after = kDead;
+  sets_ = std::move(kept);
+  pool_ = std::move(pool);
+  hashes_.assign(1, 0);
+  for (size_t i = 1; i < sets_.size(); ++i) hashes_.push_back(hash_of(items(static_cast<SetId>(i))));
+  table_.assign(1 << 8, -1);
+  while (table_.size() < sets_.size() * 2) table_.resize(table_.size() * 4);
+  index_sets();
+  united_.clear();
+  relaxed_.clear();
+  loops_.clear();
+  step_tables_ = 0;
+  start_ = moved[static_cast<size_t>(start_)];
+  for (SetId* root : roots) *root = moved[static_cast<size_t>(*root)];
 }
 
 SetId Walk::single(const Item& item) {
@@ -217,7 +267,9 @@ SetId Walk::make_step(SetId set, uint8_t byte) {
   const Items frames(items(set).begin(), items(set).end());
   for (const Item& item : frames) step_item(item, byte, out);
   const SetId found = grammar_.regexes.exhausted() ? kDead : intern(out);
-  return sets_[static_cast<size_t>(set)].next[byte] = found;
+  sets_[static_cast<size_t>(set)].next[byte] = found;
+  if (byte < 0x80 && found != kDead) spread(set, byte, found);
+  return found;
 }
 
 void Walk::step_item(const Item& item, uint8_t byte, Items& out) {
@@ -254,6 +306,24 @@ Edges::iterator edge_from(Edges edges, char32_t point) {
 
 }  // namespace
 
+namespace {
+
+// Where an edge holds all that a character can become, its first bytes say nothing more: the state of another such
+// character does as well, so there are few of them.
+uint32_t canonical(Edges edges, uint32_t state) {
+  using namespace spelling;
+  if (mode_of(state) != kUtf8) return state;
+  const uint32_t number = number_of(state), bits = 6 * (number & 3);
+  const char32_t low = value_of(state) << bits, high = ((value_of(state) + 1) << bits) - 1;
+  const char32_t least = number >> 2 == 0 ? 0x80 : number >> 2 == 1 ? 0x800 : 0x10000;
+  const auto edge = edge_from(edges, low);
+  if (low < least || edge == edges.end() || edge->low > low || edge->high < high) return state;
+  const char32_t first = std::max(edge->low, least);
+  return pack(kUtf8, number, (first + (1u << bits) - 1) >> bits);
+}
+
+}  // namespace
+
 void Walk::step_terminal(const Item& item, uint8_t byte, Items& out) {
   RegexArena& regexes = grammar_.regexes;
   const Edges edges = regexes.edges(static_cast<RegexId>(item.x));
@@ -267,7 +337,7 @@ void Walk::step_terminal(const Item& item, uint8_t byte, Items& out) {
     });
     if (!possible) return;
     out.push_back(item);
-    out.back().y = step.value;
+    out.back().y = canonical(edges, step.value);
     return;
   }
   const auto edge = edge_from(edges, step.value);

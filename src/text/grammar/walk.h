@@ -69,11 +69,12 @@ class Walk {
   // As `set` for every text of up to `length` bytes, but the same for many sets: counts that so short a text cannot
   // exhaust are gone.
   SetId relaxed(SetId set, int length);
-  // Characters after any number of which the walk is still at `set`, or does at least not end there (`exact`: it is at
-  // `set` itself). Both empty at most places.
+  // Characters of which the walk can read so many without coming to an end.
   struct Loop {
-    CharClass chars;
-    bool exact = false;
+    CharClass chars;  // empty at most places
+    int32_t most = 0;
+    bool exact = false;   // any number, and the walk is still at `set` then
+    bool closed = false;  // more than `most` of them end it
   };
   const Loop& loop(SetId set);
   bool can_end(SetId set) const;
@@ -84,6 +85,8 @@ class Walk {
   }
   RegexArena& regexes() { return grammar_.regexes; }
   size_t bytes() const;  // memory in use, roughly
+  // Forgets all sets that neither the start nor `roots` need; gives these their new numbers.
+  void collect(std::span<SetId* const> roots);
 
  private:
   using Items = std::vector<Item>;
@@ -114,10 +117,14 @@ class Walk {
 
   Bytes first_bytes(const Item& item);  // and perhaps others
   void open_table(SetId set);
-  CharClass terminal_loop(const Item& item);
+  Loop terminal_loop(const Item& item);
+  CharClass raw_class(const Item& item, std::span<const RegexArena::Edge> edges);
+  bool meets(const Item& item, const CharClass& chars);
+  void spread(SetId set, uint8_t byte, SetId target);
   Loop find_loop(SetId set);
   SetId make_step(SetId set, uint8_t byte);
   SetId intern(Items& items);
+  void index_sets();
   SetId single(const Item& item);
   SetId unite(SetId a, SetId b);
   SetId after(SetId set);
@@ -157,7 +164,8 @@ class Walk {
   std::unordered_map<std::string, uint32_t> seen_by_key_;
   std::vector<Tracked> tracked_;
   std::unordered_map<std::string, uint32_t> tracked_by_key_;
-  std::deque<Loop> loops_;  // a reference stays good
+  std::unordered_map<int32_t, CharClass> classes_;  // by set of points and spelling
+  std::deque<Loop> loops_;                          // a reference stays good
   std::unordered_map<SetId, SetId> relaxed_;
   int relaxed_length_ = -1;
   size_t step_tables_ = 0;

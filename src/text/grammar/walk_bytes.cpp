@@ -1,6 +1,7 @@
 // What the walk over the vocabulary wants to know of a set: which bytes it can read at all, where it stays itself.
 #include <algorithm>
 
+#include "text/grammar/char_groups.h"
 #include "text/grammar/walk.h"
 
 namespace brass::grammar {
@@ -76,7 +77,8 @@ Walk::Bytes Walk::first_bytes(const Item& item) {
     }
     case FrameKind::kKey: {
       if (item.z != 0) return partial_bytes(item.z);
-      for (const auto& [point, child] : object_of(item).tree[item.y].next) put_range(out, point, point, true);
+      for (const auto& [point, child] : object_of(item).tree[item.y].next)
+        put_range(out, point, point, false);
       put(out, '"'), put(out, '\\');
       break;
     }
@@ -101,24 +103,115 @@ void Walk::open_table(SetId set) {
   ++step_tables_;
 }
 
-// The characters that leave a terminal as it is.
-CharClass Walk::terminal_loop(const Item& item) {
+// Where one terminal alone reads `byte`, it goes the same way with every other ASCII character of that edge.
+void Walk::spread(SetId set, uint8_t byte, SetId target) {
+  const std::vector<Item> all(items(set).begin(), items(set).end());
+  const auto reads = [&](const Item& item) { return has(first_bytes(item), byte); };
+  const auto reader = std::find_if(all.begin(), all.end(), reads);
+  if (reader == all.end() || reader->kind != FrameKind::kTerminal || reader->y != 0) return;
+  if (static_cast<Spelling>(reader->node) == Spelling::kJsonString && byte == '\\') return;
+  CharClass same;
+  for (const RegexArena::Edge& edge : grammar_.regexes.edges(static_cast<RegexId>(reader->x))) {
+    if (edge.low <= byte && byte <= edge.high) same = raw_class(*reader, {&edge, 1});
+  }
+  for (auto other = all.begin(); other != all.end(); ++other) {
+    if (other == reader) continue;
+    const Bytes first = first_bytes(*other);
+    if (has(first, byte)) return;
+    same.ascii[0] &= ~first[0], same.ascii[1] &= ~first[1];
+  }
+  int32_t* next = sets_[static_cast<size_t>(set)].next.get();
+  for (int c = 0; c < 128; ++c) {
+    if (same.has(static_cast<uint8_t>(c))) next[c] = target;
+  }
+}
+
+namespace {
+
+bool covers(std::span<const RegexArena::Edge> edges, const CodePoints& points) {
+  size_t at = 0;
+  for (auto [low, high] : points) {
+    while (low <= high) {
+      while (at < edges.size() && edges[at].high < low) ++at;
+      if (at == edges.size() || edges[at].low > low) return false;
+      low = edges[at].high + 1;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// The characters of these edges, as far as they stand for themselves in the text.
+CharClass Walk::raw_class(const Item& item, std::span<const RegexArena::Edge> edges) {
   CharClass out;
-  if (item.y != 0) return out;
-  const bool json = static_cast<Spelling>(item.node) == Spelling::kJsonString;
-  char32_t covered = 0x80;  // all from 0x80 to here loop
-  for (const RegexArena::Edge& edge : grammar_.regexes.edges(static_cast<RegexId>(item.x))) {
-    if (edge.target != static_cast<RegexId>(item.x)) continue;
+  for (const RegexArena::Edge& edge : edges) {
     out.ascii[0] |= bits_between(edge.low, edge.high, 0);
     out.ascii[1] |= bits_between(edge.low, edge.high, 64);
-    if (edge.low <= covered && edge.high >= covered) covered = edge.high + 1;
-    if (covered == 0xD800) covered = 0xE000;
   }
-  out.others = covered > 0x10FFFF;
-  if (json) {
+  static const CodePoints kAllOthers = {{0x80, 0xD7FF}, {0xE000, kLastPoint}};
+  if (covers(edges, kAllOthers)) {
+    out.groups = kAllGroups;
+  } else if (!edges.empty() && edges.back().high >= 0x80) {
+    for (const CharGroup group : {kLineEnds, kSpaces, kLetters, kRest}) {
+      if (covers(edges, group_points(group))) out.groups |= group;
+    }
+    // Whatever a cut character may become, some of it is a letter or the rest, but for no block of either.
+    if ((out.groups & kLetters) != 0 && (out.groups & kRest) != 0) out.groups |= kCut;
+  }
+  if (static_cast<Spelling>(item.node) == Spelling::kJsonString) {
     out.ascii[0] &= kRawJson[0] & ~(uint64_t{1} << '"');
     out.ascii[1] &= ~(uint64_t{1} << ('\\' - 64));
   }
+  return out;
+}
+
+bool Walk::meets(const Item& item, const CharClass& chars) {
+  const Bytes first = first_bytes(item);
+  return (first[0] & chars.ascii[0]) != 0 || (first[1] & chars.ascii[1]) != 0 ||
+         (chars.groups != 0 && (first[2] | first[3]) != 0);
+}
+
+// Characters that leave a terminal as it is, or that its leading count takes.
+Walk::Loop Walk::terminal_loop(const Item& item) {
+  Loop out;
+  if (item.y != 0) return out;
+  const auto self = static_cast<RegexId>(item.x);
+  const RegexArena::Front front = grammar_.regexes.front(self);
+  std::vector<RegexArena::Edge> edges;
+  if (front.most > 0) {
+    out.most = front.most;
+    const auto [known, fresh] = classes_.try_emplace(front.set * 2 + item.node);
+    if (fresh) {
+      for (const auto& [low, high] : *front.points) edges.push_back({low, high, self});
+      known->second = raw_class(item, edges);
+    }
+    out.chars = known->second;
+  } else {
+    for (const RegexArena::Edge& edge : grammar_.regexes.edges(self)) {
+      if (edge.target == self) edges.push_back(edge);
+    }
+    out.most = INT32_MAX;
+    out.chars = raw_class(item, edges);
+  }
+  if (out.chars.empty()) return out;
+  if (out.most == INT32_MAX) {
+    std::vector<RegexArena::Edge> back;  // of x*y, only those that do not begin y, too
+    for (const RegexArena::Edge& edge : grammar_.regexes.edges(self)) {
+      if (edge.target == self) back.push_back(edge);
+    }
+    out.exact = out.chars.within(raw_class(item, back));
+    return out;
+  }
+  // Behind the count: where nothing there begins with these characters, no more of them than that can be read.
+  Items rest;
+  if (!grammar_.regexes.edges(front.rest).empty()) {
+    rest.push_back(item);
+    rest.back().x = static_cast<uint32_t>(front.rest);
+  }
+  if (grammar_.regexes.matches_empty(front.rest)) append(after(item.below), rest);
+  out.closed =
+      std::none_of(rest.begin(), rest.end(), [&](const Item& next) { return meets(next, out.chars); });
   return out;
 }
 
@@ -128,25 +221,25 @@ Walk::Loop Walk::find_loop(SetId set) {
   const std::vector<Item> all(items(set).begin(), items(set).end());
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].kind != FrameKind::kTerminal) continue;
-    const CharClass chars = terminal_loop(all[i]);
+    const Loop found = terminal_loop(all[i]);
     // One that holds the others is worth most; a union would not do, for each goes its own way.
-    if (!chars.empty() && out.chars.within(chars)) out.chars = chars, looping = i;
+    const bool better = !found.chars.empty() && out.chars.within(found.chars) && found.most >= out.most;
+    if (better) out = found, looping = i;
   }
   if (out.chars.empty()) return out;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (i == looping) continue;
-    const Bytes first = first_bytes(all[i]);
-    const bool meets = (first[0] & out.chars.ascii[0]) != 0 || (first[1] & out.chars.ascii[1]) != 0 ||
-                       (out.chars.others && (first[2] | first[3]) != 0);
-    if (meets) return out;
+    if (i == looping || !meets(all[i], out.chars)) continue;
+    out.closed = out.exact = false;
+    return out;
   }
+  if (!out.exact) return out;
+  out.exact = false;
   // Alone, it goes the same way with each of its characters: one tells.
   for (int byte = 0; byte < 128; ++byte) {
     if (!out.chars.has(static_cast<uint8_t>(byte))) continue;
     out.exact = step(set, static_cast<uint8_t>(byte)) == set;
-    return out;
+    break;
   }
-  out.exact = step(step(set, 0xC3), 0xA9) == set;
   return out;
 }
 

@@ -118,14 +118,15 @@ void Walk::open_keys(const Item& item, Items& out) {
 void Walk::step_key(const Item& item, uint8_t byte, Items& out) {
   const ObjectData& object = object_of(item);
   const KeyNode& node = object.tree[item.y];
-  if (item.z == 0 && byte == '"') {
-    if (node.key < 0 || !has(seen_[item.x].allowed, node.key)) return;
+  if (item.z == 0 && byte == '"' && node.key >= 0) {
+    if (!has(seen_[item.x].allowed, node.key)) return;
     Item next = item;
     next.x = see_named(item.x, node.key);
     next.z = static_cast<uint32_t>(object.sorted[static_cast<size_t>(node.key)]);
     return phase(next, kColon, out);
   }
-  const SpelledStep step = spell(Spelling::kJsonString, item.z, byte);
+  const SpelledStep step =
+      spell(object.members.shortest_keys ? Spelling::kPlain : Spelling::kJsonString, item.z, byte);
   if (step.what == Spelled::kDead) return;
   const auto first = [&](char32_t point) {
     return std::partition_point(node.next.begin(), node.next.end(),
