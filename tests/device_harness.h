@@ -84,10 +84,10 @@ class Runner {
     const Result<> ran = device_->run(plan, {ids, positions, sequences, wanted, tables});
     EXPECT_TRUE(ran.has_value()) << (ran ? "" : ran.error().message);
     // A graph of T rows and no gather_rows: every row is there.
-    const bool all = graph_->values[static_cast<size_t>(graph_->logits)].rows == Rows::kT;
+    const bool all = graph_->values[static_cast<size_t>(graph_->output())].rows == Rows::kT;
     Logits logits;
     for (uint32_t r = 0; r < (all ? ids.size() : wanted.size()); r++) {
-      const std::span<const float> row = device_->read(plan, graph_->logits, r);
+      const std::span<const float> row = device_->read(plan, graph_->output(), r);
       logits.emplace_back(row.begin(), row.end());
     }
     return logits;

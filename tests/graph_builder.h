@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,6 +72,7 @@ class GraphBuilder {
   // One operation with one output; returns it.
   ValueId op(OpKind kind, std::string name, std::vector<ValueId> in, Rows rows, uint32_t width,
              std::vector<WeightId> weights = {}, Attrs attrs = {}, int32_t layer = -1) {
+    if (kind == OpKind::kEmbed && std::holds_alternative<std::monostate>(attrs)) attrs = EmbedAttrs{};
     const ValueId out = value(name, rows, width);
     graph_->ops.push_back(
         {kind, layer, std::move(name), std::move(in), {out}, std::move(weights), std::move(attrs)});
@@ -88,6 +90,10 @@ class GraphBuilder {
 
   std::shared_ptr<OwnedGraph> finish(ValueId logits) {
     graph_->logits = logits;
+    return std::move(graph_);
+  }
+  std::shared_ptr<OwnedGraph> finish_embeddings(ValueId embeddings) {
+    graph_->embeddings = embeddings;
     return std::move(graph_);
   }
   const Graph& graph() const { return *graph_; }
@@ -116,6 +122,8 @@ struct TinyModel {
   bool sinks = false;
   float temperature = 0;  // per `temperature_length` positions
   uint32_t temperature_length = 0;
+  bool causal = true;
+  std::optional<PoolKind> pool = {};  // embeddings of whole texts in place of logits
   ActKind act = ActKind::kSilu;
   bool tied = false;   // the head reads the embedding
   bool spare = false;  // a tensor that no operation reads
@@ -145,6 +153,9 @@ inline TinyModel sink_like() {  // every option of attention
           .sinks = true,
           .temperature = 0.3f,
           .temperature_length = 6};
+}
+inline TinyModel encoder_like() {  // sees whole texts, both ways
+  return {.kv_heads = 1, .bias = true, .softcap = 5, .sinks = true, .causal = false, .pool = PoolKind::kMean};
 }
 inline TinyModel small_model() {  // for tests that run it thousands of times
   return {.d = 64,
@@ -200,6 +211,10 @@ class TinyModelBuilder {
     ValueId x = b_.op(OpKind::kEmbed, "embed", {}, Rows::kT, m_.d, {table});
     angles_ = b_.op(OpKind::kRopeTable, "rope_table", {}, Rows::kT, m_.head_dim, {}, angles());
     for (uint32_t l = 0; l < m_.layers; l++) x = feed_forward(l, attention(l, x));
+    if (m_.pool) {
+      x = norm("output_norm", x, Rows::kT, -1);
+      return b_.finish_embeddings(b_.op(OpKind::kPool, "pool", {x}, Rows::kR, m_.d, {}, PoolAttrs{*m_.pool}));
+    }
     x = b_.op(OpKind::kGatherRows, "last", {x}, Rows::kR, m_.d);
     x = norm("output_norm", x, Rows::kR, -1);
     const WeightId head = m_.tied ? table : b_.matrix("output", m_.head, m_.vocab, m_.d, 0.06f);
@@ -283,6 +298,7 @@ class TinyModelBuilder {
                            .scale = 1 / std::sqrt(static_cast<float>(m_.head_dim)),
                            .softcap = m_.softcap,
                            .window = windowed(l) ? m_.window : 0,
+                           .causal = m_.causal,
                            .sinks = m_.sinks,
                            .temperature = m_.temperature,
                            .temperature_length = m_.temperature_length};

@@ -58,7 +58,7 @@ class GuardBands {
 
     Logits logits;
     for (uint32_t row = 0; row < r.wanted.size(); row++) {
-      const std::span<const float> values = device_->read(handles.back(), graph_->logits, row);
+      const std::span<const float> values = device_->read(handles.back(), graph_->output(), row);
       logits.emplace_back(values.begin(), values.end());
     }
     return logits;
@@ -112,7 +112,7 @@ class GuardBands {
                             .stride = floats,
                             .first = 0,
                             .last = UINT32_MAX});
-    plan->placed[static_cast<size_t>(graph_->logits)].last = UINT32_MAX;
+    plan->placed[static_cast<size_t>(graph_->output())].last = UINT32_MAX;
     return plan;
   }
 

@@ -46,6 +46,7 @@ TEST_P(GuardProperties, StepsTouchOnlyWhatTheyDeclare) {
        std::vector<std::pair<std::string, TinyModel>>{{"plain", plain_model()},
                                                       {"qwen", qwen_like()},
                                                       {"gemma", gemma_like()},
+                                                      {"encoder", encoder_like()},
                                                       {"ragged", ragged_model()},
                                                       {"small", small_model()},
                                                       {"experts", expert_model()}}) {

@@ -42,7 +42,7 @@ class PlanProperties : public DeviceTest {
         for (const ValueId v : plan.ops[o].out)
           plan.placed[static_cast<size_t>(v)].first = plan.placed[static_cast<size_t>(v)].last = s;
       }
-    plan.placed[static_cast<size_t>(plan.source->logits)].last = static_cast<uint32_t>(plan.steps.size());
+    plan.placed[static_cast<size_t>(plan.source->output())].last = static_cast<uint32_t>(plan.steps.size());
     renew(plan);
   }
 

@@ -11,6 +11,10 @@ void Arguments::operand(const std::string& name, std::string& value, const std::
   if (required) option->required();
 }
 
+void Arguments::operands(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  app_.add_option(name, values, help);
+}
+
 void Arguments::flag(const std::string& name, bool& value, const std::string& help) {
   app_.add_flag(name, value, help);
 }

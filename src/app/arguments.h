@@ -27,6 +27,8 @@ class Arguments {
   explicit Arguments(CLI::App& app) : app_(app) {}
 
   void operand(const std::string& name, std::string& value, const std::string& help, bool required = true);
+  void operands(const std::string& name, std::vector<std::string>& values,
+                const std::string& help);  // any number
   void flag(const std::string& name, bool& value, const std::string& help);
   // T: std::string, uint32_t, int, int64_t, uint64_t, float, std::vector<std::string>, std::optional of those
   template <class T>

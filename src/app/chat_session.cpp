@@ -15,6 +15,24 @@ struct ChatSession::Messages {
   Json list = Json::array();
 };
 
+namespace {
+
+// Models for embeddings have no words, or none that mean anything.
+Result<> check_talks(const Model& model) {
+  TRY_VOID(need_logits(model, "brass run"));
+  const std::optional<Pooling> pooling = model.info.pooling;
+  if (pooling && *pooling != Pooling::kNone)
+    return fail_hint("brass embed MODEL TEXT makes embeddings",
+                     "{}: is made for embeddings ({}.pooling_type is {}), not for text", model.file->path(),
+                     model.info.architecture, static_cast<int>(*pooling));
+  if (model.graph->needs_whole_texts())
+    return fail("{}: the model reads whole texts ({}.attention.causal is false): it cannot go on with one",
+                model.file->path(), model.info.architecture);
+  return {};
+}
+
+}  // namespace
+
 ChatSession::ChatSession(const RunFlags& flags) : flags_(flags), messages_(std::make_unique<Messages>()) {}
 ChatSession::~ChatSession() = default;
 
@@ -22,7 +40,9 @@ Result<std::unique_ptr<ChatSession>> ChatSession::open(const RunFlags& flags) {
   std::unique_ptr<ChatSession> session(new ChatSession(flags));
   // Before the model is loaded, which takes longer than finding a mistake.
   const std::shared_ptr<const grammar::Grammar> grammar = TRY(read_grammar(flags.grammar));
-  session->engine_ = TRY(open_engine(flags.model, {}));
+  std::unique_ptr<Model> loaded = TRY(load_model(TRY(find_model(flags.model))));
+  TRY_VOID(check_talks(*loaded));
+  session->engine_ = TRY(open_engine(flags.model, std::move(loaded), {}));
   const Model& model = session->engine_->model();
   session->tokenizer_ = TRY(open_tokenizer(model));
   if (session->tokenizer_ == nullptr && flags.ids.empty())

@@ -126,6 +126,7 @@ Json to_json(const Flags& flags, const Engine& engine, const std::vector<int32_t
 
 Result<> run_eval(const Flags& flags) {
   std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags.model))));
+  TRY_VOID(need_logits(*model, "brass eval"));
   const std::vector<int32_t> ids = TRY(read_ids(flags, *model));
   if (ids.empty()) return wrong_use("there is nothing to evaluate: the text has no tokens");
   // The text's own length, which decides how some models rotate (rope_scaling.h).

@@ -16,14 +16,15 @@ struct Flags {
   std::string phase = "decode";
   uint32_t depth = 0;
   std::vector<std::string> without;
-  bool json = false;
+  bool embeddings = false, json = false;
 };
 
 struct Phase {
   uint32_t t, r;
 };
 
-// decode: one token, one row; prefill:N: N tokens, the last one's row; verify:K: K tokens, K rows.
+// decode: one token, one row; prefill:N: N tokens, the last one's row; verify:K: K tokens, K rows. Embeddings: of a text
+// of one token, of N tokens; of each of K tokens.
 Result<Phase> parse_phase(const std::string& text) {
   if (text == "decode") return Phase{1, 1};
   const size_t colon = text.find(':');
@@ -80,7 +81,9 @@ Json step_json(const Plan& plan, const Step& step, const StepRow& row) {
 Result<> run_explain(const Flags& flags) {
   const Phase phase = TRY(parse_phase(flags.phase));
   const std::string path = TRY(find_model(flags.model));
-  const std::unique_ptr<Model> model = TRY(load_model(path));
+  const std::unique_ptr<Model> model = TRY(load_model(path, {.embeddings = flags.embeddings}));
+  if (flags.depth > 0 && model->graph->needs_whole_texts())
+    return wrong_use("flag --depth: the model reads whole texts, so nothing can be cached before a step");
   const std::unique_ptr<Device> device = TRY(open_device(flags.model));
   Caps caps = device->caps();
   for (const std::string& rule : flags.without)
@@ -119,6 +122,8 @@ Body declare_explain(Arguments& arguments) {
   arguments.option("--phase", flags->phase, "decode, prefill:N or verify:K");
   arguments.option("--depth", flags->depth, "positions already cached");
   arguments.option("--without", flags->without, "switches a fusion rule off (repeatable)");
+  arguments.flag("--embeddings", flags->embeddings,
+                 "the plan that makes embeddings (brass embed), not logits");
   arguments.flag("--json", flags->json, "machine-readable");
   return [flags] { return run_explain(*flags); };
 }

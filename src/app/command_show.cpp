@@ -54,6 +54,15 @@ Contents count_tensors(const gguf::File& file) {
   return contents;
 }
 
+// How embeddings are pooled; "": the file does not say, or is no model of embeddings.
+std::string pooling_text(const gguf::File& file, const std::string& architecture) {
+  const auto found = file.find_uint(architecture + ".pooling_type");
+  if (!found || !*found) return {};
+  constexpr uint64_t kLast = static_cast<uint64_t>(Pooling::kLast);
+  return **found > kLast ? fmt::format("{} (not supported)", **found)
+                         : std::string(pooling_name(static_cast<Pooling>(**found)));
+}
+
 Json count_json(const TypeCount& c) {
   return {{"tensors", c.tensors}, {"values", c.values}, {"bytes", c.bytes}};
 }
@@ -88,6 +97,8 @@ Json to_json(const Flags& flags, const gguf::File& file, const VocabSpec& vocab,
                        {"tokens", vocab.tokens.size()},
                        {"bos", vocab.bos},
                        {"eos", vocab.eos}};
+  const std::string pooling = pooling_text(file, architecture);
+  out["pooling"] = pooling.empty() ? Json(nullptr) : Json(pooling);
   out["chat_template"] = vocab.chat_template.empty() ? Json(nullptr) : Json(vocab.chat_template);
   Json groups = Json::array();
   for (const std::string& group : contents.order)
@@ -139,6 +150,8 @@ void print_text(const Flags& flags, const gguf::File& file, const VocabSpec& voc
                                                         vocab.model, vocab.pre.empty() ? "-" : vocab.pre));
   line("template",
        vocab.chat_template.empty() ? "none" : fmt::format("{} bytes", vocab.chat_template.size()));
+  if (const std::string pooling = pooling_text(file, architecture); !pooling.empty())
+    line("embeddings", fmt::format("pooling {}", pooling));
   fmt::print("\n{:<28} {:<8} {:>7} {:>12} {:>10}\n", "tensor group", "type", "tensors", "values", "bytes");
   for (const std::string& group : contents.order)
     for (const auto& [type, c] : contents.groups.at(group))

@@ -11,6 +11,7 @@ Body declare_list(Arguments& arguments);
 Body declare_rm(Arguments& arguments);
 Body declare_show(Arguments& arguments);      // command_show.cpp
 Body declare_eval(Arguments& arguments);      // command_eval.cpp
+Body declare_embed(Arguments& arguments);     // command_embed.cpp
 Body declare_tokenize(Arguments& arguments);  // command_tokenize.cpp
 Body declare_render(Arguments& arguments);    // command_render.cpp
 Body declare_grammar(Arguments& arguments);   // command_grammar.cpp

@@ -19,6 +19,7 @@ constexpr Command kCommands[] = {
      declare_grammar},
     {"eval", "logits and likelihoods of a text", "brass eval smollm2 --text-file story.txt --json",
      declare_eval},
+    {"embed", "texts to vectors", "brass embed nomic-embed \"search_query: tides\" --json", declare_embed},
     {"explain", "the plan that is executed, with its bytes and flops",
      "brass explain smollm2 --phase prefill:512", declare_explain},
     {"devices", "what there is to compute on", "brass devices", declare_devices},

@@ -29,12 +29,13 @@ struct StatePages {
   PageId in = -1, out = -1;
 };
 
-// One step's data. Rows of a sequence stand together, in order of position.
+// One step's data. Rows of a sequence stand together, in order of position; where a graph needs whole texts, all of
+// a sequence's tokens are rows of the step.
 struct Batch {
   std::span<const int32_t> ids;        // [T]
   std::span<const int32_t> positions;  // [T]
   std::span<const int32_t> sequences;  // [T] index into page_tables' sequences; −1: padding, writes nothing
-  std::span<const int32_t> rows;       // [R] rows of T whose logits are wanted
+  std::span<const int32_t> rows;       // [R] rows of T whose output is wanted
   std::span<const PageTable> page_tables;  // [sequence · groups + group]; empty tables for a state group
   std::span<const StatePages> states;      // [sequence], where the graph has a state group
   // [T] page of the state group that also gets the state after this row, −1: none; or empty: none at all
@@ -75,7 +76,7 @@ class Device {
   virtual Result<PlanHandle> prepare(std::shared_ptr<const Plan> plan) = 0;
   // Runs every step. Fails when the device is lost, or the bytes of a weight read in place are gone.
   virtual Result<> run(PlanHandle plan, const Batch& batch) = 0;
-  // Row r of a value of the last run that is still live at the end of the plan (the logits), [width].
+  // Row r of a value of the last run that is still live at the end of the plan (the output), [width].
   virtual std::span<const float> read(PlanHandle plan, ValueId value, uint32_t row) = 0;
 
   virtual void copy_page(uint32_t group, PageId from, PageId to) = 0;

@@ -90,6 +90,9 @@ class Checker {
       case OpKind::kSoftcap:
         return std::holds_alternative<ScaleAttrs>(op_.attrs);
       case OpKind::kEmbed:
+        return std::holds_alternative<EmbedAttrs>(op_.attrs);
+      case OpKind::kPool:
+        return std::holds_alternative<PoolAttrs>(op_.attrs);
       case OpKind::kGatherRows:
       case OpKind::kAdd:
       case OpKind::kQuantAct:
@@ -158,6 +161,7 @@ class Checker {
         return {1, 1, sinks, sinks};
       }
       case OpKind::kGatherRows:
+      case OpKind::kPool:
       case OpKind::kSlice:
       case OpKind::kAct:
       case OpKind::kScale:
@@ -203,9 +207,9 @@ class Checker {
   }
   void same_width() { want(out().width, in(0).width, "width of the output"); }
 
-  // Rows come from the batch (T) or from what goes in; only gather_rows turns T into R.
+  // Rows come from the batch (T) or from what goes in; only gather_rows and pool turn T into R.
   void rows() {
-    const bool gathers = op_.kind == OpKind::kGatherRows;
+    const bool gathers = op_.kind == OpKind::kGatherRows || op_.kind == OpKind::kPool;
     const Rows expected = op_.in.empty() || gathers ? Rows::kT : in(0).rows;
     for (size_t i = 0; i < op_.in.size(); i++) want_rows(in(i), expected, i == 0 ? "the input" : "an input");
     if (!op_.out.empty()) want_rows(out(), gathers ? Rows::kR : expected, "the output");
@@ -227,8 +231,9 @@ class Checker {
     else if (w.cols % format->block_values != 0)
       fault_ = fmt::format("tensor '{}' has rows of {} values, not of whole {} blocks", w.name, w.cols,
                            format->name);
-    else if (const uint64_t end = end_of(w, *format);
-             graph_.weightless ? !w.data.empty() : w.slice == RowSlice{} ? w.data.size() != end : w.data.size() < end)
+    else if (const uint64_t end = end_of(w, *format); graph_.weightless       ? !w.data.empty()
+                                                      : w.slice == RowSlice{} ? w.data.size() != end
+                                                                              : w.data.size() < end)
       fault_ = fmt::format("tensor '{}' has {} bytes, expected {}", w.name, w.data.size(), end);
   }
 
@@ -409,6 +414,7 @@ class Checker {
         want(a.q_heads % a.kv_heads, 0, "q heads mod kv heads");
         memory(a.group, a.layer, {a.kv_heads, a.k_dim, a.v_dim});
         if (a.sinks) want_vector(0, a.q_heads);
+        if (!a.causal) want(static_cast<uint64_t>(a.window), 0, "window of attention that is not causal");
         if (a.temperature != 0) at_least_one(a.temperature_length, "temperature length");
         break;
       }
@@ -418,6 +424,7 @@ class Checker {
         [[fallthrough]];
       case OpKind::kAct:
       case OpKind::kGatherRows:
+      case OpKind::kPool:
       case OpKind::kScale:
       case OpKind::kSoftcap:
       case OpKind::kQuantAct:
@@ -447,9 +454,18 @@ Result<> Graph::validate() const {
     if (std::string fault = Checker(*this, op).check(); !fault.empty())
       return fail("{} ({}): {}", op.name, op_name(op.kind), fault);
   }
-  if (logits < 0 || static_cast<size_t>(logits) >= values.size() || !made[logits])
-    return fail("the graph makes no logits");
+  if ((logits < 0) == (embeddings < 0))
+    return fail("the graph makes {} logits {} embeddings", logits < 0 ? "neither" : "both",
+                logits < 0 ? "nor" : "and");
+  if (static_cast<size_t>(output()) >= values.size() || !made[output()])
+    return fail("the graph makes no {}", logits >= 0 ? "logits" : "embeddings");
   return {};
+}
+
+bool Graph::needs_whole_texts() const {
+  return std::ranges::any_of(ops, [](const Op& op) {
+    return op.kind == OpKind::kPool || (op.kind == OpKind::kAttention && !op.as<AttentionAttrs>().causal);
+  });
 }
 
 bool Graph::fit_context(uint32_t context) {
@@ -501,11 +517,12 @@ uint64_t value_bytes(const Value& v, const Sizes& sizes) {
 namespace {
 
 // Positions that a query at depth s + i sees, summed over the T queries of one sequence.
-uint64_t seen_positions(const Sizes& sizes, int32_t window) {
+uint64_t seen_positions(const Sizes& sizes, const AttentionAttrs& a) {
+  if (!a.causal) return sizes.t * (sizes.s + sizes.t);
   uint64_t total = 0;
   for (uint64_t i = 0; i < sizes.t; i++) {
     const uint64_t visible = sizes.s + i + 1;
-    total += window > 0 ? std::min<uint64_t>(visible, window) : visible;
+    total += a.window > 0 ? std::min<uint64_t>(visible, a.window) : visible;
   }
   return total;
 }
@@ -523,9 +540,13 @@ Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, co
   switch (op.kind) {
     case OpKind::kEmbed: {  // only the rows of the tokens
       const Weight& w = graph.weights[op.weights[0]];
-      cost.weight_bytes = rows * (w.bytes() / w.rows);
+      const bool one = op.as<EmbedAttrs>().index == EmbedIndex::kFirst;
+      cost.weight_bytes = (one ? std::min<uint64_t>(rows, 1) : rows) * (w.bytes() / w.rows);
       break;
     }
+    case OpKind::kPool:
+      cost.flops = op.as<PoolAttrs>().kind == PoolKind::kMean ? sizes.t * width : 0;
+      break;
     case OpKind::kLinear:
     case OpKind::kLmHead: {
       const Weight& w = graph.weights[op.weights[0]];
@@ -543,7 +564,7 @@ Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, co
     }
     case OpKind::kAttention: {
       const auto& a = op.as<AttentionAttrs>();
-      cost.flops = 2 * seen_positions(sizes, a.window) * a.q_heads * (a.k_dim + a.v_dim);
+      cost.flops = 2 * seen_positions(sizes, a) * a.q_heads * (a.k_dim + a.v_dim);
       // Read once for all the tokens of a step: what the last token sees and what the first one reaches back
       // to.
       uint64_t positions = sizes.s + sizes.t;

@@ -66,6 +66,7 @@ std::vector<float> vector_values(const Weight& w);
 #define BRASS_OPERATIONS(X)     \
   X(kEmbed, "embed")            \
   X(kGatherRows, "gather_rows") \
+  X(kPool, "pool")              \
   X(kRmsNorm, "rms_norm")       \
   X(kLayerNorm, "layer_norm")   \
   X(kHeadNorm, "head_norm")     \
@@ -98,8 +99,18 @@ enum class OpKind : uint8_t {
 };
 std::string_view op_name(OpKind kind);
 
-// embed:       () → x [T, d]; weight [vocab, d]; row = token id of the batch
+// embed:       () → x [T, d]; weight [n, d]; its row of each token: the token's id, its position, or row 0 for all
+enum class EmbedIndex : uint8_t { kToken, kPosition, kFirst };
+struct EmbedAttrs {
+  EmbedIndex index = EmbedIndex::kToken;
+};
 // gather_rows: x [T, d] → [R, d]; rows wanted by the batch
+// pool:        x [T, d] → [R, d]: of all the rows that the sequence of a wanted row has in the step, the first one or
+//              their mean
+enum class PoolKind : uint8_t { kFirst, kMean };
+struct PoolAttrs {
+  PoolKind kind;
+};
 // rms_norm:    x → x · rsqrt(mean x² + eps) (· weight [d])
 // head_norm:   the same on each head of head_dim values; weight [head_dim], or one a head: [heads · head_dim]
 // layer_norm:  (x − mean) · rsqrt(variance + eps) · weights[0] (+ weights[1]) on each of `heads` equal parts;
@@ -181,13 +192,15 @@ struct KvAttrs {
   uint32_t group, layer;  // index of the group, index of the layer within it
   uint32_t heads, k_dim, v_dim;
 };
-// attention: q [T, q_heads · k_dim] → [T, q_heads · v_dim] over the cached positions ≤ the token's own
+// attention: q [T, q_heads · k_dim] → [T, q_heads · v_dim] over the cached positions ≤ the token's own; not causal:
+// over all cached positions, those of the step's later tokens of the sequence included
 struct AttentionAttrs {
   uint32_t group, layer;
   uint32_t q_heads, kv_heads, k_dim, v_dim;
   float scale;
   float softcap = 0;   // 0: none; else logits are cap · tanh(logit / cap)
-  int32_t window = 0;  // 0: all; else only positions > own − window
+  int32_t window = 0;  // 0: all; else only positions > own − window, and causal
+  bool causal = true;
   bool sinks = false;  // weights[0] [q_heads]: a logit of each head that joins the softmax and has no value
   // Logits · (1 + temperature · ln(1 + ⌊own position / temperature_length⌋)), before softcap; 0: none
   float temperature = 0;
@@ -227,9 +240,9 @@ struct ScaleAttrs {
 };
 // quant_act: x → the same in int8 per 32 (inserted by compile where a kernel reads it so)
 
-using Attrs = std::variant<std::monostate, NormAttrs, LinearAttrs, HeadLinearAttrs, ConcatAttrs, SliceAttrs,
-                           RouteAttrs, ExpertAttrs, ActAttrs, RopeTableAttrs, RopeAttrs, KvAttrs,
-                           AttentionAttrs, ConvAttrs, DeltaAttrs, SsmAttrs, ScaleAttrs>;
+using Attrs = std::variant<std::monostate, EmbedAttrs, PoolAttrs, NormAttrs, LinearAttrs, HeadLinearAttrs,
+                           ConcatAttrs, SliceAttrs, RouteAttrs, ExpertAttrs, ActAttrs, RopeTableAttrs,
+                           RopeAttrs, KvAttrs, AttentionAttrs, ConvAttrs, DeltaAttrs, SsmAttrs, ScaleAttrs>;
 
 struct Op {
   OpKind kind;
@@ -275,7 +288,11 @@ struct Graph {
   std::vector<Weight> weights;
   std::vector<Op> ops;
   std::vector<MemoryGroup> groups;
-  ValueId logits = -1;
+  // What the graph is for, one of the two: logits [R, vocabulary], or embeddings [R, d].
+  ValueId logits = -1, embeddings = -1;
+  ValueId output() const { return logits >= 0 ? logits : embeddings; }
+  // Whether all tokens of a text must be rows of one step: some see later ones, or the output is of all of them.
+  bool needs_whole_texts() const;
   bool weightless = false;  // the weights have no bytes: a plan of it can be looked at, not run
 
   // Settles what depends on how many positions a sequence may have: every rope_table that has two sets of

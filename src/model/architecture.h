@@ -14,6 +14,7 @@ struct Architecture {
   std::string_view covers;  // for people: "Llama, Mistral, …"
   // Emits the graph and its groups. Reads its own hyper-parameters; what it does not support is an error.
   Result<> (*describe)(Builder& b);
+  bool embeddings_only = false;  // makes no logits, whatever the model is loaded for
 };
 
 std::span<const Architecture* const> all_architectures();

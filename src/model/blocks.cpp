@@ -101,6 +101,7 @@ ValueId norm(Builder& b, ValueId x, NormKind kind, const std::string& name, floa
 Result<AttentionBlock> read_attention(Builder& b, const DecoderParams& p, bool neox, const RopeForm& rope) {
   AttentionBlock a{.k_dim = p.k_dim, .v_dim = p.v_dim, .neox = neox, .eps = p.eps};
   a.scale = TRY(b.positive_or("attention.scale", 1.0f / std::sqrt(static_cast<float>(p.k_dim))));
+  a.causal = TRY(b.file().bool_or(b.key("attention.causal"), true));
   a.n_rot = TRY(read_rotated(b, p.k_dim));
   a.rope = b.rope_table(TRY(read_rope(b, a.n_rot, rope)), "rope_table");
   a.group = b.add_group({.name = "kv", .kind = GroupKind::kKv});
@@ -217,6 +218,7 @@ ValueId attention_block(Builder& b, ValueId x, const AttentionBlock& a, bool las
                            .scale = a.scale,
                            .softcap = a.softcap,
                            .window = a.window,
+                           .causal = a.causal,
                            .temperature = a.temperature,
                            .temperature_length = a.temperature_length},
                           b.block("attention"), a.sinks ? b.block("attn_sinks.weight") : "");
@@ -255,7 +257,7 @@ class Layers {
   Layers(Builder& b, const DecoderParams& p, const Decoder& d) : b_(b), p_(p), d_(d) {}
 
   ValueId add(ValueId x, uint32_t i) {
-    const bool last = i + 1 == p_.layers;
+    const bool last = i + 1 == p_.layers && drops_rows(b_);
     const bool pre = d_.placement != Placement::kPost;
     const bool post = d_.placement == Placement::kPost || d_.placement == Placement::kBoth;
     ValueId h = pre ? normed(x, d_.attn_norm) : x;
@@ -314,13 +316,37 @@ void decoder(Builder& b, const DecoderParams& p, const Decoder& d) {
     x = layers.add(x, i);
   }
   b.set_layer(-1);
-  b.logits = output_head(b, norm(b, x, d.norm, std::string(d.output_norm), p.eps), p.vocabulary);
-  if (d.logit_scale != 1) b.logits = b.scale(b.logits, d.logit_scale, "logit_scale");
-  if (d.logit_softcap > 0) b.logits = b.softcap(b.logits, d.logit_softcap, "logit_softcap");
+  decoder_output(b, norm(b, x, d.norm, std::string(d.output_norm), p.eps), p.vocabulary,
+                 {.scale = d.logit_scale, .softcap = d.logit_softcap});
 }
 
-ValueId output_head(Builder& b, ValueId x, uint32_t vocabulary) {
-  return b.lm_head(x, b.has("output.weight") ? "output.weight" : "token_embd.weight", vocabulary);
+// ---- the end
+
+bool drops_rows(const Builder& b) {
+  const OutputSpec& o = b.output();
+  return !o.embeddings || o.pooling == Pooling::kNone || o.pooling == Pooling::kLast;
+}
+
+void embedding_output(Builder& b, ValueId x) {
+  if (!drops_rows(b))
+    x = b.pool(b.output().pooling == Pooling::kMean ? PoolKind::kMean : PoolKind::kFirst, x, "pool");
+  if (b.output().normalize) {
+    // Length 1 is a root mean square of 1/√d; eps keeps a row of zeros what it is, and no other row notices it.
+    x = b.plain_rms_norm(x, 1e-24f, "unit_norm");
+    x = b.scale(x, 1.0f / std::sqrt(static_cast<float>(b.width(x))), "unit_scale");
+  }
+  b.embeddings = x;
+}
+
+void decoder_output(Builder& b, ValueId x, uint32_t vocabulary, const LogitForm& form) {
+  if (b.output().embeddings) {
+    for (const char* head : {"output.weight", "output.bias"}) b.ignore(head);
+    embedding_output(b, x);
+    return;
+  }
+  b.logits = b.lm_head(x, b.has("output.weight") ? "output.weight" : "token_embd.weight", vocabulary);
+  if (form.scale != 1) b.logits = b.scale(b.logits, form.scale, "logit_scale");
+  if (form.softcap > 0) b.logits = b.softcap(b.logits, form.softcap, "logit_softcap");
 }
 
 }  // namespace brass

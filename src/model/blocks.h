@@ -53,6 +53,7 @@ struct AttentionBlock {
   float softcap = 0;
   uint32_t group = 0;  // memory group of this layer
   int32_t window = 0;
+  bool causal = true;
   ValueId rope = -1;  // table; −1: no rotation
   uint32_t n_rot = 0;
   bool neox = false;
@@ -64,8 +65,8 @@ struct AttentionBlock {
   uint32_t temperature_length = 0;
   float eps = 0;
 };
-// A block of the file's hyper-parameters: scale, rotated dimensions, their table, eps, and a memory group that
-// keeps everything. Heads are left to each layer.
+// A block of the file's hyper-parameters: scale, rotated dimensions, their table, eps, attention.causal, and a memory
+// group that keeps everything. Heads are left to each layer.
 Result<AttentionBlock> read_attention(Builder& b, const DecoderParams& p, bool neox,
                                       const RopeForm& rope = {});
 
@@ -122,7 +123,17 @@ struct Decoder {
 };
 void decoder(Builder& b, const DecoderParams& p, const Decoder& d);
 
-// The output matrix, or the embedding where the file ties them.
-ValueId output_head(Builder& b, ValueId x, uint32_t vocabulary);
+// ---- the end
+
+// Whether the last layer makes only the rows whose output is wanted: not where all of them are pooled.
+bool drops_rows(const Builder& b);
+// Embeddings of x, which are T rows where they are pooled, else R.
+void embedding_output(Builder& b, ValueId x);
+// Of x behind the last norm, what the model was loaded for: embeddings; or logits by the output matrix (the
+// embedding's, where the file ties them), · scale, capped where softcap > 0.
+struct LogitForm {
+  float scale = 1, softcap = 0;
+};
+void decoder_output(Builder& b, ValueId x, uint32_t vocabulary, const LogitForm& form = {});
 
 }  // namespace brass

@@ -7,9 +7,15 @@
 
 namespace brass {
 
-Builder::Builder(const gguf::File& file, std::string architecture, Wishes* wishes)
+std::string_view pooling_name(Pooling pooling) {
+  static constexpr std::string_view kNames[] = {"none", "mean", "cls", "last"};
+  return kNames[static_cast<size_t>(pooling)];
+}
+
+Builder::Builder(const gguf::File& file, std::string architecture, const OutputSpec& output, Wishes* wishes)
     : file_(file),
       architecture_(std::move(architecture)),
+      output_(output),
       wishes_(wishes),
       graph_(std::make_shared<Graph>()) {
   graph_->architecture = architecture_;
@@ -169,11 +175,25 @@ ValueId Builder::emit(OpKind kind, const std::string& name, std::vector<ValueId>
 }
 
 ValueId Builder::embed(const std::string& tensor, uint32_t vocabulary, uint32_t width) {
-  return emit(OpKind::kEmbed, "token_embd", {}, Rows::kT, width, {matrix(tensor, vocabulary, width)});
+  return emit(OpKind::kEmbed, "token_embd", {}, Rows::kT, width, {matrix(tensor, vocabulary, width)},
+              EmbedAttrs{});
+}
+
+ValueId Builder::embed_by(EmbedIndex index, const std::string& tensor, uint32_t rows, uint32_t width) {
+  return emit(OpKind::kEmbed, tensor.substr(0, tensor.rfind(".weight")), {}, Rows::kT, width,
+              {matrix(tensor, rows, width)}, EmbedAttrs{index});
 }
 
 ValueId Builder::gather_rows(ValueId x, const std::string& name) {
   return emit(OpKind::kGatherRows, name, {x}, Rows::kR, width(x));
+}
+
+ValueId Builder::pool(PoolKind kind, ValueId x, const std::string& name) {
+  return emit(OpKind::kPool, name, {x}, Rows::kR, width(x), {}, PoolAttrs{kind});
+}
+
+ValueId Builder::plain_rms_norm(ValueId x, float eps, const std::string& name) {
+  return emit(OpKind::kRmsNorm, name, {x}, rows_of(x), width(x), {}, NormAttrs{eps});
 }
 
 ValueId Builder::rms_norm(ValueId x, const std::string& tensor, float eps) {
@@ -215,8 +235,7 @@ ValueId Builder::head_linear(ValueId x, const std::string& name, uint32_t heads,
 
 ValueId Builder::head_linear_slice(ValueId x, const std::string& tensor, uint32_t tensor_rows, uint32_t heads,
                                    uint32_t out, RowSlice which, const std::string& name) {
-  const WeightId w =
-      slice(tensor + ".weight", tensor_rows, width(x) / heads, heads * out, which, heads);
+  const WeightId w = slice(tensor + ".weight", tensor_rows, width(x) / heads, heads * out, which, heads);
   return emit(OpKind::kHeadLinear, name, {x}, rows_of(x), heads * out, {w}, HeadLinearAttrs{heads});
 }
 
@@ -357,9 +376,10 @@ void Builder::fail_with(Error error) {
   if (!failed()) fault_ = std::move(error);
 }
 
-Result<std::shared_ptr<const Graph>> Builder::finish(ValueId logits_value) {
+Result<std::shared_ptr<const Graph>> Builder::finish() {
   if (failed()) return std::unexpected(fault_);
-  graph_->logits = logits_value;
+  graph_->logits = logits;
+  graph_->embeddings = embeddings;
   graph_->weightless = wishes_ != nullptr;
   for (const gguf::TensorInfo& t : file_.tensors())
     if (!used_.contains(t.name))

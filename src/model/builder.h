@@ -21,16 +21,29 @@ namespace brass {
 inline constexpr uint32_t kMaxLayers = 1024;
 inline constexpr uint32_t kMaxWidth = 1u << 20;
 
+// How one embedding is made of a text's last hidden rows; the numbers are those of <arch>.pooling_type.
+enum class Pooling : uint8_t { kNone, kMean, kFirst, kLast };  // none: one embedding a token
+std::string_view pooling_name(Pooling pooling);                // none, mean, cls, last
+
+// What the graph under construction is for.
+struct OutputSpec {
+  bool embeddings = false;
+  Pooling pooling = Pooling::kNone;
+  bool normalize = true;  // embeddings: to length 1
+};
+
 class Wishes;  // shape.h
 
 class Builder {
  public:
   // `wishes`: there is no file of tensors: what the description asks for is noted there.
-  Builder(const gguf::File& file, std::string architecture, Wishes* wishes = nullptr);
+  Builder(const gguf::File& file, std::string architecture, const OutputSpec& output = {},
+          Wishes* wishes = nullptr);
 
   // ---- hyper-parameters: `key` is without the architecture's prefix ("block_count")
   std::string key(std::string_view name) const { return architecture_ + "." + std::string(name); }
   const gguf::File& file() const { return file_; }
+  const OutputSpec& output() const { return output_; }
   Result<uint32_t> count(std::string_view name, uint32_t max) const;  // required, 1 … max
   Result<uint32_t> count_or(std::string_view name, uint32_t fallback,
                             uint32_t max) const;  // absent: fallback
@@ -59,8 +72,12 @@ class Builder {
   std::string block(std::string_view name) const { return fmt::format("blk.{}.{}", layer_, name); }
 
   ValueId embed(const std::string& tensor, uint32_t vocabulary, uint32_t width);
+  // The same of `rows` rows by another index; named after the tensor.
+  ValueId embed_by(EmbedIndex index, const std::string& tensor, uint32_t rows, uint32_t width);
   ValueId gather_rows(ValueId x, const std::string& name);
+  ValueId pool(PoolKind kind, ValueId x, const std::string& name);
   ValueId rms_norm(ValueId x, const std::string& tensor, float eps);
+  ValueId plain_rms_norm(ValueId x, float eps, const std::string& name);  // without a weight
   // tensor "": no weight. `own`: a weight for each head.
   ValueId head_norm(ValueId x, const std::string& tensor, uint32_t heads, float eps, bool own = false);
   // name.weight, and name.bias where the file has it
@@ -113,10 +130,10 @@ class Builder {
 
   void fail_with(Error error);
   // Checks that every tensor of the file was used, validates the graph.
-  Result<std::shared_ptr<const Graph>> finish(ValueId logits);
+  Result<std::shared_ptr<const Graph>> finish();
   bool failed() const { return !fault_.message.empty(); }
 
-  ValueId logits = -1;  // set by the description
+  ValueId logits = -1, embeddings = -1;  // one is set by the description
 
  private:
   ValueId value(const std::string& name, Rows rows, uint32_t width);
@@ -128,6 +145,7 @@ class Builder {
 
   const gguf::File& file_;
   std::string architecture_;
+  OutputSpec output_;
   Wishes* wishes_;
   std::shared_ptr<Graph> graph_;
   std::set<std::string> used_;

@@ -54,9 +54,50 @@ std::unexpected<Error> unknown_architecture(const gguf::File& file, std::string_
                         fmt::format("supported: {}; the closest name is '{}'", names, closest->name));
 }
 
+// <arch>.pooling_type; 0 to 3 are Pooling's.
+Result<std::optional<Pooling>> read_pooling(const gguf::File& file, const std::string& architecture) {
+  constexpr uint64_t kRank = 4;
+  const std::string key = architecture + ".pooling_type";
+  const std::optional<uint64_t> found = TRY(file.find_uint(key));
+  if (!found) return std::optional<Pooling>();
+  if (*found == kRank) return file.key_error(key, "is 4: models that rank pairs of texts are not supported");
+  if (*found > kRank)
+    return file.key_error(key,
+                          fmt::format("is {}, expected 0 (none), 1 (mean), 2 (cls) or 3 (last)", *found));
+  return std::optional<Pooling>(static_cast<Pooling>(*found));
+}
+
+// Every architecture's file may say that its attention looks both ways; the description has to have heard it.
+Result<> check_causal(const gguf::File& file, const Graph& graph) {
+  const std::string key = graph.architecture + ".attention.causal";
+  if (TRY(file.bool_or(key, true))) return {};
+  for (const Op& op : graph.ops)
+    if (op.kind == OpKind::kAttention && op.as<AttentionAttrs>().causal)
+      return file.key_error(key,
+                            fmt::format("is false, which is not supported in architecture '{}' (layer {})",
+                                        graph.architecture, op.layer));
+  return {};
+}
+
+// Token ids that the graph reads.
+uint32_t vocabulary_of(const Graph& graph) {
+  if (graph.logits >= 0) return graph.values[static_cast<size_t>(graph.logits)].width;
+  for (const Op& op : graph.ops)
+    if (op.kind == OpKind::kEmbed && op.as<EmbedAttrs>().index == EmbedIndex::kToken)
+      return graph.weights[static_cast<size_t>(op.weights[0])].rows;
+  return 0;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Model>> describe_model(std::unique_ptr<gguf::File> file) {
+Result<> need_logits(const Model& model, std::string_view what) {
+  if (model.graph->logits >= 0) return {};
+  return fail_hint("brass embed MODEL TEXT makes them",
+                   "{}: architecture '{}' makes embeddings, not text, which {} needs", model.file->path(),
+                   model.info.architecture, what);
+}
+
+Result<std::unique_ptr<Model>> describe_model(std::unique_ptr<gguf::File> file, const ModelPurpose& purpose) {
   auto model = std::make_unique<Model>();
   model->file = std::move(file);
   const gguf::File& f = *model->file;
@@ -64,9 +105,14 @@ Result<std::unique_ptr<Model>> describe_model(std::unique_ptr<gguf::File> file) 
   const Architecture* architecture = find_architecture(name);
   if (architecture == nullptr) return unknown_architecture(f, name);
 
-  Builder b(f, name);
+  model->info.pooling = TRY(read_pooling(f, name));
+  model->output = {.embeddings = purpose.embeddings || architecture->embeddings_only,
+                   .pooling = purpose.pooling.value_or(model->info.pooling.value_or(Pooling::kNone)),
+                   .normalize = purpose.normalize};
+  Builder b(f, name, model->output);
   TRY_VOID(architecture->describe(b));
-  model->graph = TRY(b.finish(b.logits));
+  model->graph = TRY(b.finish());
+  TRY_VOID(check_causal(f, *model->graph));
   model->vocab = TRY(gguf::read_vocab(f));
 
   ModelInfo& info = model->info;
@@ -74,16 +120,17 @@ Result<std::unique_ptr<Model>> describe_model(std::unique_ptr<gguf::File> file) 
   info.layers = TRY(b.count("block_count", kMaxLayers));
   info.context_length = TRY(b.count("context_length", 1u << 30));
   info.embedding_length = TRY(b.count("embedding_length", kMaxWidth));
-  info.vocabulary = model->graph->values[static_cast<size_t>(model->graph->logits)].width;
+  info.vocabulary = vocabulary_of(*model->graph);
   if (!model->vocab.tokens.empty() && model->vocab.tokens.size() > info.vocabulary)
-    return f.key_error("tokenizer.ggml.tokens",
-                       fmt::format("has {} tokens, but the model has logits for {} only",
-                                   model->vocab.tokens.size(), info.vocabulary));
+    return f.key_error(
+        "tokenizer.ggml.tokens",
+        fmt::format("has {} tokens, but the model has {} for {} only", model->vocab.tokens.size(),
+                    model->graph->logits >= 0 ? "logits" : "embeddings", info.vocabulary));
   return model;
 }
 
-Result<std::unique_ptr<Model>> load_model(const std::string& path) {
-  return describe_model(std::make_unique<gguf::File>(TRY(gguf::File::open(path))));
+Result<std::unique_ptr<Model>> load_model(const std::string& path, const ModelPurpose& purpose) {
+  return describe_model(std::make_unique<gguf::File>(TRY(gguf::File::open(path))), purpose);
 }
 
 }  // namespace brass

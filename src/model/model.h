@@ -8,28 +8,42 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/vocab_spec.h"
 #include "gguf/gguf.h"
 #include "graph/graph.h"
+#include "model/builder.h"
 
 namespace brass {
 
 struct ModelInfo {
   std::string architecture;
   uint32_t layers = 0, context_length = 0, embedding_length = 0, vocabulary = 0;
+  std::optional<Pooling> pooling;  // what the file says: how the embeddings that it is for are made
+};
+
+// What a model is loaded for: text, or embeddings (any model can; encoders can nothing else).
+struct ModelPurpose {
+  bool embeddings = false;
+  std::optional<Pooling> pooling = {};  // in place of the file's
+  bool normalize = true;                // embeddings to length 1
 };
 
 struct Model {
   std::unique_ptr<gguf::File> file;
   ModelInfo info;
+  OutputSpec output;  // what the graph makes
   std::shared_ptr<const Graph> graph;
   VocabSpec vocab;
 };
 
 // Errors name the file and the key or tensor. An unknown architecture lists those that are supported.
-Result<std::unique_ptr<Model>> load_model(const std::string& path);
-Result<std::unique_ptr<Model>> describe_model(std::unique_ptr<gguf::File> file);
+Result<std::unique_ptr<Model>> load_model(const std::string& path, const ModelPurpose& purpose = {});
+Result<std::unique_ptr<Model>> describe_model(std::unique_ptr<gguf::File> file,
+                                              const ModelPurpose& purpose = {});
+// Fails where the graph makes embeddings: `what` (a command) needs logits.
+Result<> need_logits(const Model& model, std::string_view what);
 
 }  // namespace brass

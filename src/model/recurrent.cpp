@@ -202,13 +202,13 @@ void mixer_decoder(Builder& b, const DecoderParams& p, const Mixer& mixer) {
   ValueId x = b.embed("token_embd.weight", p.vocabulary, p.width);
   for (uint32_t i = 0; i < p.layers; i++) {
     b.set_layer(static_cast<int32_t>(i));
-    const bool last = i + 1 == p.layers;
+    const bool last = i + 1 == p.layers && drops_rows(b);
     const ValueId y = mixer(b.rms_norm(x, b.block("attn_norm.weight"), p.eps), i, last);
     if (last) x = b.gather_rows(x, b.block("rows"));
     x = b.add(x, y, b.block("residual"));
   }
   b.set_layer(-1);
-  b.logits = output_head(b, b.rms_norm(x, "output_norm.weight", p.eps), p.vocabulary);
+  decoder_output(b, b.rms_norm(x, "output_norm.weight", p.eps), p.vocabulary);
 }
 
 }  // namespace brass

@@ -55,9 +55,9 @@ Result<MetadataFile> metadata_file(const ShapeSpec& spec) {
 
 Result<std::shared_ptr<const Graph>> describe(const Architecture& architecture, const gguf::File& file,
                                               Wishes& wishes) {
-  Builder b(file, std::string(architecture.name), &wishes);
+  Builder b(file, std::string(architecture.name), {.embeddings = architecture.embeddings_only}, &wishes);
   TRY_VOID(architecture.describe(b));
-  return b.finish(b.logits);
+  return b.finish();
 }
 
 }  // namespace

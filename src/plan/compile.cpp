@@ -40,12 +40,12 @@ Result<> check_supported(const Graph& graph, const Caps& caps) {
   return {};
 }
 
-// Values that nothing reads and operations that make only those, from the end: a step without logits (R = 0)
+// Values that nothing reads and operations that make only those, from the end: a step without output (R = 0)
 // needs no head, nor what only the head would read.
 void drop_dead(Plan& plan) {
-  const bool want_logits = plan.key.r > 0;
+  const bool wanted = plan.key.r > 0;
   std::vector<bool> read(plan.values.size(), false);
-  if (want_logits) read[static_cast<size_t>(plan.source->logits)] = true;
+  if (wanted) read[static_cast<size_t>(plan.source->output())] = true;
   std::vector<Op> kept;
   for (size_t i = plan.ops.size(); i-- > 0;) {
     Op& op = plan.ops[i];
@@ -115,7 +115,7 @@ void choose_private(Plan& plan) {
   for (Step& step : plan.steps) {
     step.in_private = plan.caps.threads > 1 && std::ranges::all_of(step.ops, [&](uint32_t o) {
                         const Op& op = plan.ops[o];
-                        if (!is_row_wise(op.kind) || op.out[0] == plan.source->logits) return false;
+                        if (!is_row_wise(op.kind) || op.out[0] == plan.source->output()) return false;
                         const Value& v = plan.value(op.out[0]);
                         return (v.rows == Rows::kT ? plan.key.t : plan.key.r) <= plan.caps.private_rows &&
                                v.width <= kWidest;
@@ -136,7 +136,7 @@ void find_lifetimes(Plan& plan) {
     }
   }
   if (plan.key.r > 0)
-    plan.placed[static_cast<size_t>(plan.source->logits)].last = static_cast<uint32_t>(plan.steps.size());
+    plan.placed[static_cast<size_t>(plan.source->output())].last = static_cast<uint32_t>(plan.steps.size());
   for (size_t v = 0; v < plan.values.size(); v++) {
     Placed& p = plan.placed[v];
     if (!made[v] || p.first == p.last) continue;  // internal

@@ -19,7 +19,8 @@
 
 namespace brass {
 
-// The upper bounds that a plan's buffers are made for. T: tokens of a step; R: rows whose logits are wanted.
+// The upper bounds that a plan's buffers are made for. T: tokens of a step; R: rows whose output (logits or
+// embeddings) is wanted.
 struct PlanKey {
   uint32_t t = 1, r = 1;
   auto operator<=>(const PlanKey&) const = default;

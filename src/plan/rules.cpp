@@ -68,10 +68,10 @@ std::vector<ValueId> origins(const Plan& plan) {
   return origin;
 }
 
-// How many operands of operations each value is; the logits are read once more, after the plan.
+// How many operands of operations each value is; the output is read once more, after the plan.
 std::vector<uint32_t> reader_counts(const Plan& plan) {
   std::vector<uint32_t> readers(plan.values.size(), 0);
-  readers[static_cast<size_t>(plan.source->logits)]++;
+  readers[static_cast<size_t>(plan.source->output())]++;
   for (const Op& op : plan.ops)
     for (const ValueId v : op.in) readers[static_cast<size_t>(v)]++;
   return readers;

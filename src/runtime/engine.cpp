@@ -23,6 +23,8 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model, std
     engine->model_->graph = std::make_shared<const Graph>(std::move(fitted));
 
   const Graph& graph = *engine->model_->graph;
+  engine->whole_texts_ = graph.needs_whole_texts();
+  if (engine->whole_texts_) o.chunk = std::max(o.chunk, o.context);
   const gguf::File& file = *engine->model_->file;
   TRY_VOID(within(file.path(), engine->device_->upload(graph, progress, [&](const Weight& w) {
     const gguf::TensorInfo* t = file.find(w.name);
@@ -126,6 +128,7 @@ void Engine::cut(Sequence& s, uint32_t length) {
 
 // The longest prefix of at most `length` tokens from which the sequence can go on.
 uint32_t Engine::restorable(const Sequence& s, uint32_t length) const {
+  if (whole_texts_) return 0;
   length = std::min(length, s.processed);
   if (state_group_ >= 0) length = s.states.restorable(length);
   for (const MemoryGroup& group : model_->graph->groups) {
@@ -155,7 +158,7 @@ Result<SyncInfo> Engine::sync(SequenceId id, std::span<const int32_t> prefix) {
   const uint32_t reused = restorable(s, wanted);
   SyncInfo info{.reused = reused, .first_difference = same, .cause = ""};
   if (reused < wanted)
-    info.cause = state_group_ >= 0 ? "no state kept" : "window passed";
+    info.cause = whole_texts_ ? "whole text" : state_group_ >= 0 ? "no state kept" : "window passed";
   else if (same < s.processed && same < prefix.size())
     info.cause = "text differs";
   cut(s, reused);
@@ -168,6 +171,7 @@ Result<SyncInfo> Engine::sync(SequenceId id, std::span<const int32_t> prefix) {
 
 Result<> Engine::append(SequenceId id, int32_t token) {
   Sequence& s = at(id);
+  if (whole_texts_) return fail("the model reads whole texts: none can go on");
   if (s.tokens.size() >= options_.context) return fail("the context of {} tokens is full", options_.context);
   ENSURE(token >= 0 && static_cast<uint32_t>(token) < model_->info.vocabulary, "token id {}", token);
   s.tokens.push_back(token);
@@ -272,6 +276,7 @@ Result<std::span<const StepRows>> Engine::step() {
       const Sequence& s = sequences_[index];
       const uint32_t waiting = s.alive ? static_cast<uint32_t>(s.tokens.size()) - s.processed : 0;
       if (waiting == 0 || (waiting == 1) != single) continue;
+      if (whole_texts_ && waiting > left) continue;
       const uint32_t n = std::min(waiting, left);
       take_rows(static_cast<SequenceId>(index), n);
       left -= n;
@@ -305,9 +310,19 @@ Result<std::span<const StepRows>> Engine::step() {
   return std::span<const StepRows>(made_);
 }
 
-std::span<const float> Engine::logits(uint32_t row) {
+std::span<const float> Engine::output(uint32_t row) {
   ENSURE(last_plan_ >= 0 && row < rows_.size(), "row {}", row);
-  return device_->read(last_plan_, model_->graph->logits, row);
+  return device_->read(last_plan_, model_->graph->output(), row);
+}
+
+std::span<const float> Engine::logits(uint32_t row) {
+  ENSURE(model_->graph->logits >= 0, "the graph makes no logits");
+  return output(row);
+}
+
+std::span<const float> Engine::embedding(uint32_t row) {
+  ENSURE(model_->graph->embeddings >= 0, "the graph makes no embeddings");
+  return output(row);
 }
 
 }  // namespace brass

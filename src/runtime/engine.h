@@ -4,8 +4,8 @@
 // Must not know: text, sampling, clients. One thread uses an Engine.
 // Invariants: a sequence's pages hold exactly its `processed` tokens; callers give full prefixes and never
 // manage the cache; step() is the only call that computes. A step carries rows of any number of sequences;
-// the bits of a row's logits do not depend on which others share it, nor on how the tokens were cut into
-// steps (plan.md, Determinism). Nothing is allocated in a step once its plan has been used before.
+// the bits of a row's output do not depend on which others share it, nor on how the tokens were cut into
+// steps (plan.md, Determinism). Where the graph needs whole texts, a step takes all tokens of a sequence or none. Nothing is allocated in a step once its plan has been used before.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ using SequenceId = int32_t;
 struct EngineOptions {
   uint32_t context = 0;    // tokens of one sequence; 0: the model's own length, at most kDefaultContext
   uint32_t sequences = 1;  // that can be alive together, each with a full context
-  uint32_t chunk = 512;    // most rows of one step
+  uint32_t chunk = 512;    // most rows of one step; at least a context where the graph needs whole texts
   KvType k_type = KvType::kF16, v_type = KvType::kF16;
   // Of models with recurrent layers: states of earlier positions that a sequence keeps, and tokens between two of them.
   uint32_t checkpoints = 8, checkpoint_interval = 512;
@@ -41,13 +41,13 @@ struct SyncInfo {
   uint32_t reused;            // tokens whose memory is kept
   uint32_t first_difference;  // first position where the cached text differs from the wanted one
   uint32_t to_process;        // tokens that coming steps will process
-  std::string_view
-      cause;  // why no more could be reused: "", "text differs", "window passed", "no state kept"
+  // Why no more could be reused: "", "text differs", "window passed", "no state kept", "whole text"
+  std::string_view cause;
 };
 
 enum class LogitRows : uint8_t { kLast, kAll };
 
-// Rows of logits that the last step made: positions [first_position, first_position + count) of a sequence.
+// Rows of output that the last step made: positions [first_position, first_position + count) of a sequence.
 struct StepRows {
   SequenceId sequence;
   uint32_t first_position, count, first_row;
@@ -63,6 +63,7 @@ class Engine {
   const Device& device() const { return *device_; }
   Device& device() { return *device_; }
   uint32_t context() const { return options_.context; }
+  uint32_t sequences() const { return options_.sequences; }
   uint64_t kv_bytes() const;  // of all pools
 
   // ---- sequences
@@ -73,19 +74,21 @@ class Engine {
   // processed again, so that its logits exist. Fails when the prefix is empty, holds an id out of range, or
   // exceeds the context.
   Result<SyncInfo> sync(SequenceId id, std::span<const int32_t> prefix);
-  // One more token at the end: sync() of a prefix longer by one, without comparing.
+  // One more token at the end: sync() of a prefix longer by one, without comparing. Not where the graph needs whole
+  // texts.
   Result<> append(SequenceId id, int32_t token);
-  void want_logits(SequenceId id, LogitRows rows);
-  uint32_t length(SequenceId id) const;   // tokens held and scheduled
-  uint32_t pending(SequenceId id) const;  // scheduled, not processed
+  void want_logits(SequenceId id, LogitRows rows);  // or embeddings
+  uint32_t length(SequenceId id) const;             // tokens held and scheduled
+  uint32_t pending(SequenceId id) const;            // scheduled, not processed
 
   // ---- computing
   // Processes up to `chunk` scheduled tokens: first those of sequences that wait for one, then the others in
-  // turn. Returns the rows of logits it made (valid until the next step); empty when only the inside of a
+  // turn. Returns the rows of output that it made (valid until the next step); empty when only the inside of a
   // prompt was done.
   Result<std::span<const StepRows>> step();
   bool has_work() const;
-  std::span<const float> logits(uint32_t row);  // [vocabulary]
+  std::span<const float> logits(uint32_t row);     // [vocabulary]
+  std::span<const float> embedding(uint32_t row);  // [embedding_length]
 
   // The plan for a step of t tokens and r rows, as it will run.
   Result<std::shared_ptr<const Plan>> plan_for(uint32_t t, uint32_t r);
@@ -114,6 +117,7 @@ class Engine {
   void release_passed(Sequence& s);
   void cut(Sequence& s, uint32_t length);
   uint32_t restorable(const Sequence& s, uint32_t length) const;
+  std::span<const float> output(uint32_t row);
   void clear_batch();
   PagePool& state_pool() { return pools_[static_cast<size_t>(state_group_)]; }
 
@@ -123,6 +127,7 @@ class Engine {
   std::vector<PagePool> pools_;  // [group]
   std::vector<PoolSpec> specs_;  // [group]
   int32_t state_group_ = -1;     // −1: the model has no recurrent layers
+  bool whole_texts_ = false;     // as the graph says
   std::vector<Sequence> sequences_;
   std::map<PlanKey, Prepared> plans_;
   uint32_t turn_ = 0;  // where the next step starts to look for prompts

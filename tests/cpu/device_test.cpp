@@ -87,6 +87,38 @@ TEST(CpuDevice, AttentionOptionsAgreeWithRef) {
   }
 }
 
+// Texts of one step, each a sequence: the embedding of each.
+Logits embedded(std::unique_ptr<Device> device, const TinyModel& model,
+                const std::vector<std::vector<int32_t>>& texts) {
+  const Caps caps = device->caps();
+  Runner r(std::move(device), build_tiny(model), caps, {}, 4, 8, KvType::kF32);
+  std::vector<TokenRow> rows;
+  for (size_t s = 0; s < texts.size(); s++)
+    for (size_t i = 0; i < texts[s].size(); i++)
+      rows.push_back(
+          {static_cast<int32_t>(s), texts[s][i], static_cast<int32_t>(i), i + 1 == texts[s].size()});
+  return r.step(rows);
+}
+
+// Attention that looks both ways, over texts longer and shorter than a page, pooled.
+TEST(CpuDevice, WholeTextsAgreeWithRef) {
+  TinyModel model = encoder_like();
+  model.embed = model.attention = model.value = model.down = model.head = Type::F32;
+  std::vector<std::vector<int32_t>> texts;
+  for (const size_t n : {75u, 1u, 3u, 130u}) texts.push_back(random_ids(n, model.vocab, n));
+  for (const PoolKind kind : {PoolKind::kMean, PoolKind::kFirst}) {
+    model.pool = kind;
+    const Logits expected = embedded(make_ref_device({}), model, texts);
+    ASSERT_EQ(expected.size(), texts.size());
+    EXPECT_LT(distance(embedded(*make_cpu_device({.threads = 2}), model, texts), expected), 1e-4);
+    for (size_t s = 0; s < texts.size(); s++)
+      EXPECT_LT(distance(embedded(*make_cpu_device({.threads = 3}), model, {texts[s]}), {expected[s]}), 1e-4);
+    TinyModel causal = model;
+    causal.causal = true;
+    EXPECT_GT(distance(embedded(make_ref_device({}), causal, texts), expected), 1e-2);
+  }
+}
+
 std::string best_tier() { return make_cpu_device({.threads = 1}).value()->caps().name.substr(4); }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, DeviceProperties, testing::ValuesIn(every_tier()), name_of_device);

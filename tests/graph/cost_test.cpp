@@ -54,6 +54,25 @@ TEST(Cost, AttentionSeesItsOwnPositionAndTheWindow) {
   EXPECT_EQ(cost_of(*graph, "blk.0.attention", {2, 1, 3}).kv_read, 5 * per_position);
 }
 
+TEST(Cost, WholeTexts) {
+  const auto graph = build_tiny(encoder_like());
+  EXPECT_EQ(cost_of(*graph, "blk.1.attention", {4, 1, 0}).flops, 4u * 4 * (2 * 4 * 128));
+  EXPECT_EQ(cost_of(*graph, "blk.1.attention", {4, 1, 0}).kv_read, 4u * 64 * 2 * 4);
+  EXPECT_EQ(cost_of(*graph, "pool", {5, 1, 0}).flops, 5u * 256);
+  EXPECT_EQ(cost_of(*graph, "pool", {5, 2, 0}).activation_bytes, (5u + 2) * 256 * 4);
+  EXPECT_TRUE(graph->needs_whole_texts());
+  EXPECT_FALSE(build_tiny(plain_model())->needs_whole_texts());
+}
+
+TEST(Cost, OneRowForAllTokensIsReadOnce) {
+  GraphBuilder b;
+  const WeightId table = b.matrix("types", 2, 24, random_floats(48, 1));
+  const auto graph =
+      b.finish(b.op(OpKind::kEmbed, "embed", {}, Rows::kT, 24, {table}, EmbedAttrs{EmbedIndex::kFirst}));
+  EXPECT_EQ(cost_of(*graph, "embed", {7, 1, 0}).weight_bytes, 24u * 4);
+  EXPECT_EQ(cost_of(*graph, "embed", {0, 0, 0}).weight_bytes, 0u);
+}
+
 TEST(Cost, BytesOfValues) {
   EXPECT_EQ(value_bytes({"x", Rows::kT, 100}, {3, 1, 0}), 3u * 400);
   EXPECT_EQ(value_bytes({"x", Rows::kR, 100}, {3, 1, 0}), 400u);

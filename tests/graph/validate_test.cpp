@@ -36,7 +36,8 @@ class Validate : public testing::Test {
 };
 
 TEST_F(Validate, GoodModels) {
-  for (const TinyModel& model : {plain_model(), qwen_like(), gemma_like(), ragged_model(), small_model()})
+  for (const TinyModel& model :
+       {plain_model(), qwen_like(), gemma_like(), encoder_like(), ragged_model(), small_model()})
     EXPECT_EQ(fault(*build_tiny(model)), "");
 }
 
@@ -59,11 +60,24 @@ TEST_F(Validate, MadeTwice) {
 
 TEST_F(Validate, NoLogits) {
   graph_->logits = -1;
-  expect("the graph makes no logits");
+  expect("the graph makes neither logits nor embeddings");
   graph_->logits = static_cast<ValueId>(graph_->values.size());
   expect("the graph makes no logits");
   graph_->values.push_back({"unmade", Rows::kR, 8});
   expect("the graph makes no logits");
+}
+
+TEST_F(Validate, BothOutputs) {
+  graph_->embeddings = graph_->logits;
+  expect("the graph makes both logits and embeddings");
+}
+
+TEST_F(Validate, AWindowIsCausal) {
+  Op& attention = op("blk.0.attention");
+  std::get<AttentionAttrs>(attention.attrs).causal = false;
+  EXPECT_EQ(fault(*graph_), "");
+  std::get<AttentionAttrs>(attention.attrs).window = 20;
+  expect("blk.0.attention (attention): window of attention that is not causal is 20, expected 0");
 }
 
 TEST_F(Validate, CountsOfOperands) {

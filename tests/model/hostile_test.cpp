@@ -72,6 +72,33 @@ gguf::SynthSpec small_mixtral() {
   return spec;
 }
 
+gguf::SynthSpec small_bert() {
+  gguf::SynthSpec spec{.architecture = "bert",
+                       .metadata = {{"bert.block_count", MetaValue(uint32_t{1})},
+                                    {"bert.context_length", MetaValue(uint32_t{50})},
+                                    {"bert.embedding_length", MetaValue(uint32_t{64})},
+                                    {"bert.feed_forward_length", MetaValue(uint32_t{96})},
+                                    {"bert.attention.head_count", MetaValue(uint32_t{4})},
+                                    {"bert.attention.layer_norm_epsilon", MetaValue(1e-12f)},
+                                    {"bert.pooling_type", MetaValue(uint32_t{2})},
+                                    {"tokenizer.ggml.model", MetaValue("none")}},
+                       .tensors = {},
+                       .seed = 4,
+                       .magnitude = 0.1f};
+  const auto add = [&](const char* name, std::vector<uint64_t> dims) {
+    spec.tensors.push_back({name, std::move(dims), Type::F32});
+  };
+  add("token_embd.weight", {64, 40});
+  add("position_embd.weight", {64, 50});
+  for (const char* name : {"token_embd_norm", "blk.0.attn_output_norm", "blk.0.layer_output_norm"})
+    spec.tensors.push_back({std::string(name) + ".weight", {64}, Type::F32});
+  for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_output"})
+    spec.tensors.push_back({fmt::format("blk.0.{}.weight", name), {64, 64}, Type::F32});
+  add("blk.0.ffn_up.weight", {64, 96});
+  add("blk.0.ffn_down.weight", {96, 64});
+  return spec;
+}
+
 std::string load_error(const gguf::SynthSpec& spec) {
   const TempFolder folder;
   const std::string path = folder / "model.gguf";
@@ -84,6 +111,7 @@ std::string load_error(const gguf::SynthSpec& spec) {
 TEST(HostileModel, TheSoundOnesLoad) {
   EXPECT_EQ(load_error(small_llama()), "");
   EXPECT_EQ(load_error(small_mixtral()), "");
+  EXPECT_EQ(load_error(small_bert()), "");
 }
 
 TEST(HostileModel, BadHyperParametersAreNamed) {
@@ -128,6 +156,10 @@ TEST(HostileModel, BadHyperParametersAreNamed) {
       {"llama.rope.scaling.type", uint32_t{1}},
       {"llama.rope.scaling.factor", 0.0f},
       {"llama.rope.scaling.factor", infinity},
+      {"llama.pooling_type", uint32_t{4}},
+      {"llama.pooling_type", uint32_t{5}},
+      {"llama.pooling_type", "mean"},
+      {"llama.attention.causal", uint32_t{0}},
       {"llama.expert_count", UINT32_MAX},
       {"llama.expert_count", "eight"},
       {"general.architecture", "lama"},
@@ -187,6 +219,29 @@ TEST(HostileModel, BadExpertCountsAreNamed) {
   }
 }
 
+// The attention of latents is a description of its own, which looks back only.
+TEST(HostileModel, AttentionBothWaysIsHeardOrRefused) {
+  gguf::SynthSpec spec = small_llama();
+  set(spec, "llama.attention.causal", false);
+  EXPECT_EQ(load_error(spec), "");
+  spec = small_llama();
+  spec.architecture = "nemotron_h";
+  for (auto& [key, value] : spec.metadata)
+    if (key.starts_with("llama.")) key.replace(0, 5, "nemotron_h");
+  set(spec, "nemotron_h.attention.causal", false);
+  std::erase_if(spec.tensors,
+                [](const gguf::SynthTensor& t) { return t.name.find("ffn") != std::string::npos; });
+  set(spec, "nemotron_h.feed_forward_length", uint32_t{0});
+  for (const auto& [key, n] : {std::pair{"conv_kernel", 4u},
+                               {"inner_size", 64u},
+                               {"state_size", 16u},
+                               {"time_step_rank", 4u},
+                               {"group_count", 1u}})
+    set(spec, std::string("nemotron_h.ssm.") + key, n);
+  const std::string error = load_error(spec);
+  EXPECT_NE(error.find("nemotron_h.attention.causal"), std::string::npos) << error;
+}
+
 TEST(HostileModel, ExpertsInTensorsOfTheirOwnAreRefused) {
   gguf::SynthSpec spec = small_mixtral();
   spec.tensors.resize(spec.tensors.size() - 3);
@@ -199,7 +254,7 @@ TEST(HostileModel, ExpertsInTensorsOfTheirOwnAreRefused) {
 }
 
 TEST(HostileModel, TensorsThatDoNotFitAreNamed) {
-  for (const gguf::SynthSpec& sound : {small_llama(), small_mixtral()}) {
+  for (const gguf::SynthSpec& sound : {small_llama(), small_mixtral(), small_bert()}) {
     for (size_t i = 0; i < sound.tensors.size(); i++) {
       gguf::SynthSpec missing = sound, wide = sound;
       const std::string name = missing.tensors[i].name;

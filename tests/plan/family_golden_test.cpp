@@ -25,8 +25,10 @@ int32_t layer_of(const Plan& plan, const Step& step) { return plan.ops[step.ops.
 
 // "blk.3.attn_q[T,64]@1280*" → "attn_q[T,64]*".
 std::string plain(const std::string& text) {
-  static const std::regex kBlock(R"(blk\.\d+\.)"), kOffset(R"(@\d+)"), kGroup(R"((kv|state|latent|window)\w*:\d+)");
-  return std::regex_replace(std::regex_replace(std::regex_replace(text, kBlock, ""), kOffset, ""), kGroup, "$1");
+  static const std::regex kBlock(R"(blk\.\d+\.)"), kOffset(R"(@\d+)"),
+      kGroup(R"((kv|state|latent|window)\w*:\d+)");
+  return std::regex_replace(std::regex_replace(std::regex_replace(text, kBlock, ""), kOffset, ""), kGroup,
+                            "$1");
 }
 
 // Steps by layer, in order; the parts before and after the layers are "start" and "end".
@@ -38,9 +40,10 @@ std::string structure(const Plan& plan, uint64_t t, uint64_t r) {
     const std::string name = layer >= 0 ? fmt::format("layer {}", layer) : parts.size() > 1 ? "end" : "start";
     if (parts.empty() || parts.back().first != name) parts.emplace_back(name, "");
     const StepRow& row = rows[i];
-    parts.back().second += fmt::format("  {} {:24} {}{} {}\n", row.barrier ? '|' : ' ', plain(row.step),
-                                       plain(row.kernel), row.rule.empty() || row.kernel.starts_with(row.rule) ? "" : " (" + row.rule + ")",
-                                       plain(row.operands));
+    parts.back().second +=
+        fmt::format("  {} {:24} {}{} {}\n", row.barrier ? '|' : ' ', plain(row.step), plain(row.kernel),
+                    row.rule.empty() || row.kernel.starts_with(row.rule) ? "" : " (" + row.rule + ")",
+                    plain(row.operands));
   }
   std::map<std::string, std::string> seen;  // text → name
   std::string out;
@@ -53,7 +56,8 @@ std::string structure(const Plan& plan, uint64_t t, uint64_t r) {
 
 std::string family_text(const std::shared_ptr<const Graph>& graph) {
   std::string out;
-  for (const auto& [title, key] : {std::pair{"decode", PlanKey{1, 1}}, std::pair{"prefill:32", PlanKey{32, 1}}}) {
+  for (const auto& [title, key] :
+       {std::pair{"decode", PlanKey{1, 1}}, std::pair{"prefill:32", PlanKey{32, 1}}}) {
     const auto plan = compile(graph, key, fused_profile());
     if (!plan) return plan.error().message;
     out += fmt::format("== {}\n{}", title, structure(**plan, key.t, key.r));
@@ -83,17 +87,18 @@ void expect_golden(const fs::path& path, const std::string& text) {
 
 TEST(FamilyGolden, Explain) {
   const fs::path source(BRASS_SOURCE_DIR);
-  std::vector<fs::path> files;
-  const auto collect = [&](const fs::path& folder) {
+  std::vector<std::pair<fs::path, bool>> files;  // whether it is for embeddings
+  const auto collect = [&](const fs::path& folder, bool embeddings = false) {
     for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.path().extension() == ".gguf") files.push_back(entry.path());
+      if (entry.path().extension() == ".gguf") files.emplace_back(entry.path(), embeddings);
   };
   collect(source / "tests/runtime/fixtures");
+  collect(source / "tests/runtime/fixtures/embeddings", true);
   if (const auto tiny = shared_data("tiny")) collect(*tiny);
   std::ranges::sort(files);
   ASSERT_FALSE(files.empty());
-  for (const fs::path& file : files) {
-    const auto model = load_model(file);
+  for (const auto& [file, embeddings] : files) {
+    const auto model = load_model(file, {.embeddings = embeddings});
     ASSERT_TRUE(model.has_value()) << model.error().message;
     expect_golden(source / "tests/plan/golden/families" / (file.stem().string() + ".txt"),
                   family_text((*model)->graph));

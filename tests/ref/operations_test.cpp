@@ -52,6 +52,50 @@ TEST(RefOperations, EmbedTakesTheRowsOfTheIds) {
   }
 }
 
+TEST(RefOperations, EmbedGoesByPositionOrTakesTheFirstRow) {
+  const std::vector<float> values = random_floats(9 * 16, 2);
+  for (const EmbedIndex index : {EmbedIndex::kPosition, EmbedIndex::kFirst}) {
+    GraphBuilder b;
+    const WeightId table = b.matrix("table", 9, 16, values);
+    const auto graph = b.finish(b.op(OpKind::kEmbed, "embed", {}, Rows::kT, 16, {table}, EmbedAttrs{index}));
+    Runner r = ref_runner(graph);
+    const Logits rows = r.text(0, {5, 0, 7}, 4);
+    for (size_t t = 0; t < rows.size(); t++) {
+      const size_t row = index == EmbedIndex::kPosition ? 4 + t : 0;
+      EXPECT_TRUE(
+          std::equal(rows[t].begin(), rows[t].end(), values.begin() + static_cast<ptrdiff_t>(row * 16)));
+    }
+  }
+}
+
+// Three texts in one step, of which one has no row that is wanted.
+TEST(RefOperations, PoolIsOfTheRowsOfTheSequence) {
+  const std::vector<float> values = random_floats(7 * 20, 3);
+  for (const PoolKind kind : {PoolKind::kFirst, PoolKind::kMean}) {
+    GraphBuilder b;
+    const ValueId x = b.input("x", 20, values);
+    const auto graph =
+        b.finish_embeddings(b.op(OpKind::kPool, "pool", {x}, Rows::kR, 20, {}, PoolAttrs{kind}));
+    Runner r = ref_runner(graph);
+    const Logits rows = r.step({{1, 3, 0, false},
+                                {1, 1, 1, true},
+                                {0, 5, 0, false},
+                                {2, 2, 0, false},
+                                {2, 6, 1, true},
+                                {2, 0, 2, false}});
+    ASSERT_EQ(rows.size(), 2u);
+    const std::vector<std::vector<size_t>> members = {{3, 1}, {2, 6, 0}};
+    for (size_t i = 0; i < 2; i++)
+      for (size_t d = 0; d < 20; d++) {
+        double sum = 0;
+        for (const size_t id : members[i]) sum += static_cast<double>(values[id * 20 + d]);
+        const double expected = kind == PoolKind::kMean ? sum / static_cast<double>(members[i].size())
+                                                        : static_cast<double>(values[members[i][0] * 20 + d]);
+        EXPECT_NEAR(rows[i][d], expected, 1e-6);
+      }
+  }
+}
+
 TEST(RefOperations, GatherRowsTakesTheWantedRows) {
   GraphBuilder b;
   const std::vector<float> values = random_floats(6 * 20, 1);

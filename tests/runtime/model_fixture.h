@@ -89,8 +89,9 @@ struct Setting {
   KvType kv_type = KvType::kF16;
 };
 
-inline std::unique_ptr<Engine> open(const std::string& path, const Setting& s) {
-  Result<std::unique_ptr<Model>> model = load_model(path);
+inline std::unique_ptr<Engine> open(const std::string& path, const Setting& s,
+                                    const ModelPurpose& purpose = {}) {
+  Result<std::unique_ptr<Model>> model = load_model(path, purpose);
   EXPECT_TRUE(model.has_value()) << (model ? "" : model.error().message);
   Result<std::unique_ptr<Device>> device = std::unique_ptr<Device>();
   if (s.device == "ref")

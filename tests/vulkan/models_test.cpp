@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/vulkan/device.h"
+#include "runtime/embedding.h"
 #include "runtime/model_fixture.h"
 #include "shared_data.h"
 #include "vulkan_fixture.h"
@@ -53,6 +54,37 @@ void check(const fs::path& file, KvType kv, double bound) {
   const LogitTable rows = logits_of(**engine, ids);
   EXPECT_LT(worst_difference(rows.front(), values["logits_first"]) / spread, bound);
   EXPECT_LT(worst_difference(rows.back(), values["logits_last"]) / spread, bound);
+}
+
+TEST(VulkanModels, EmbeddingsAgreeWithTransformers) {
+  if (!vulkan_is_there()) GTEST_SKIP();
+  const fs::path folder = fs::path(BRASS_SOURCE_DIR) / "tests/runtime/fixtures/embeddings";
+  size_t compared = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(entry.path().stem().string());
+    std::ifstream in(entry.path());
+    const Json values = Json::parse(in);
+    const auto texts = values["texts"].get<std::vector<std::vector<int32_t>>>();
+    for (const Pooling pooling : {Pooling::kMean, Pooling::kFirst, Pooling::kLast}) {
+      auto model = load_model(fs::path(entry.path()).replace_extension(".gguf"),
+                              {.embeddings = true, .pooling = pooling, .normalize = false});
+      ASSERT_TRUE(model.has_value()) << model.error().message;
+      auto device = make_vulkan_device({.k_type = KvType::kF32, .v_type = KvType::kF32});
+      ASSERT_TRUE(device.has_value()) << device.error().message;
+      auto engine = Engine::create(std::move(*model), std::move(*device),
+                                   {.sequences = 3, .k_type = KvType::kF32, .v_type = KvType::kF32}, {});
+      ASSERT_TRUE(engine.has_value()) << engine.error().message;
+      const auto found = embed(**engine, texts);
+      ASSERT_TRUE(found.has_value()) << found.error().message;
+      for (size_t i = 0; i < texts.size(); i++, compared++)
+        EXPECT_LT(worst_difference((*found)[i].row(0), values[std::string(pooling_name(pooling))][i]) /
+                      values["std"].get<double>(),
+                  1e-3)
+            << pooling_name(pooling) << " of text " << i;
+    }
+  }
+  EXPECT_GT(compared, 0u);
 }
 
 TEST(VulkanModels, AgreeWithTransformers) {

@@ -78,6 +78,8 @@ std::unique_ptr<StepRunner> make_runner(const State& state, const Plan& plan, co
       return make_heads_runner(state, plan, step);
     case OpKind::kAttention:
       return make_attention_runner(state, plan, step);
+    case OpKind::kPool:
+      return make_pool_runner(state, plan, step);
     case OpKind::kHeadLinear:
       return make_head_linear_runner(state, plan, step);
     case OpKind::kMoeRoute:
@@ -457,7 +459,7 @@ Caps caps_of(const Kernels& kernels, uint32_t threads, KvType k_type, KvType v_t
         OpKind::kActMul,    OpKind::kMoeRoute,   OpKind::kHeadLinear, OpKind::kMoeLinear, OpKind::kMoeCombine,
         OpKind::kRopeTable, OpKind::kRope,       OpKind::kKvWrite,    OpKind::kAttention, OpKind::kConv1d,
         OpKind::kDeltaNet,  OpKind::kSsmScan,    OpKind::kAdd,        OpKind::kScale,     OpKind::kSoftcap,
-        OpKind::kQuantAct})
+        OpKind::kQuantAct,  OpKind::kPool})
     caps.operations.insert(op);
   caps.rules = {
       "glu", "glu_quant", "linear_residual", "same_input", "head_rope_write", "attention_quant", "row_chain"};

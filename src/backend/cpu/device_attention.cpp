@@ -232,7 +232,9 @@ class AttentionRunner : public StepRunner {
     // Page pointers from the first block that the window leaves visible; indexed by absolute block.
     const int32_t oldest = a_.window > 0 ? std::max(run.batch.positions[begin] - a_.window + 1, 0) : 0;
     const uint32_t first_block = static_cast<uint32_t>(oldest) / kBlock;
-    const auto last_block = static_cast<uint32_t>(run.batch.positions[end - 1]) / kBlock;
+    // The kernel hides what is behind a row's position: a row that sees all stands at the last one.
+    const int32_t newest = run.batch.positions[(a_.causal ? end : s.end) - 1];
+    const auto last_block = static_cast<uint32_t>(newest) / kBlock;
     ENSURE(last_block - first_block < pages_, "{} blocks", last_block - first_block + 1);
     for (uint32_t i = first_block; i <= last_block; i++) {
       k_page[i - first_block] = pool.k(table[i], a_.layer, kv_head);
@@ -245,7 +247,7 @@ class AttentionRunner : public StepRunner {
       for (uint32_t i = h; i < next; i++, rows++) {
         gather(run.row(in_, thread, t) + size_t{i} * a_.k_dim, warmth(run.batch.positions[t]),
                q + rows * q_stride());
-        position[rows] = run.batch.positions[t];
+        position[rows] = a_.causal ? run.batch.positions[t] : newest;
         if (sinks_ != nullptr) sinks[rows] = sinks_[i];
       }
     }

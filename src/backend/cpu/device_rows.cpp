@@ -1,5 +1,5 @@
 // Steps that work on one row at a time (row_chain and its operations alone), and those that cut rows in
-// columns.
+// columns: functions of each value, and sums over the rows of a sequence.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -86,7 +86,7 @@ class RowsRunner : public StepRunner {
     float* out = row(run, thread, op.out[0], i);
     switch (op.kind) {
       case OpKind::kEmbed:
-        k.unpack_row(*r.table, static_cast<uint32_t>(run.batch.ids[i]), out);
+        k.unpack_row(*r.table, table_row(op.as<EmbedAttrs>().index, run.batch, i), out);
         break;
       case OpKind::kGatherRows:
         std::memcpy(out, row(run, thread, op.in[0], static_cast<uint32_t>(run.batch.rows[i])),
@@ -129,6 +129,11 @@ class RowsRunner : public StepRunner {
       default:
         ENSURE(false, "{} is not row-wise", op_name(op.kind));
     }
+  }
+
+  static uint32_t table_row(EmbedIndex index, const Batch& batch, uint32_t i) {
+    if (index == EmbedIndex::kFirst) return 0;
+    return static_cast<uint32_t>(index == EmbedIndex::kToken ? batch.ids[i] : batch.positions[i]);
   }
 
   static void fill_rope(const RopeTableAttrs& a, int32_t position, float* out) {
@@ -174,8 +179,46 @@ class ColumnsRunner : public StepRunner {
   uint32_t width_;
 };
 
+// Sums run over a sequence's rows in order, each column by itself: threads share the columns.
+class PoolRunner : public StepRunner {
+ public:
+  PoolRunner(const Plan& plan, const Step& step)
+      : in_(plan.ops[step.ops[0]].in[0]),
+        out_(plan.ops[step.ops[0]].out[0]),
+        kind_(plan.ops[step.ops[0]].as<PoolAttrs>().kind),
+        width_(plan.value(out_).width) {}
+
+  void run(const Run& run, uint32_t thread) const override {
+    const Part mine = part_of((width_ + 15) / 16, thread, run.state.threads());
+    const uint32_t begin = mine.begin * 16, end = std::min(mine.end * 16, width_);
+    if (begin >= end) return;
+    for (uint32_t r = 0; r < run.r(); r++) {
+      const auto row = static_cast<uint32_t>(run.batch.rows[r]);
+      const auto owner = std::ranges::find_if(run.runs, [&](const SequenceRun& s) { return row < s.end; });
+      pool(run, thread, *owner, begin, end - begin, run.row(out_, thread, r) + begin);
+    }
+  }
+
+ private:
+  void pool(const Run& run, uint32_t thread, const SequenceRun& rows, uint32_t begin, uint32_t n,
+            float* y) const {
+    const Kernels& k = *run.state.kernels;
+    std::memcpy(y, run.row(in_, thread, rows.begin) + begin, n * sizeof(float));
+    if (kind_ == PoolKind::kFirst) return;
+    for (uint32_t t = rows.begin + 1; t < rows.end; t++) k.add(y, run.row(in_, thread, t) + begin, n, y);
+    k.scale(y, 1.0f / static_cast<float>(rows.end - rows.begin), n, y);
+  }
+
+  ValueId in_, out_;
+  PoolKind kind_;
+  uint32_t width_;
+};
+
 }  // namespace
 
+std::unique_ptr<StepRunner> make_pool_runner(const State&, const Plan& plan, const Step& step) {
+  return std::make_unique<PoolRunner>(plan, step);
+}
 std::unique_ptr<StepRunner> make_rows_runner(const State& state, const Plan& plan, const Step& step) {
   return std::make_unique<RowsRunner>(state, plan, step);
 }

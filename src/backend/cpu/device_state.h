@@ -138,6 +138,7 @@ inline Part part_of(uint32_t count, uint32_t thread, uint32_t threads) {
 // One a step; every rule and operation that the caps name has one.
 std::unique_ptr<StepRunner> make_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_rows_runner(const State& state, const Plan& plan, const Step& step);
+std::unique_ptr<StepRunner> make_pool_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_columns_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_linear_runner(const State& state, const Plan& plan, const Step& step);
 std::unique_ptr<StepRunner> make_head_linear_runner(const State& state, const Plan& plan, const Step& step);

@@ -36,9 +36,10 @@ namespace {
 
 constexpr uint32_t kTileTokens = 16;
 
-// Consecutive rows of one sequence.
+// Consecutive rows of one sequence, whose last position in the step is `newest`.
 struct Tile {
   uint32_t first, count;
+  int32_t newest;
 };
 
 std::vector<Tile> tiles_of(const Batch& batch) {
@@ -49,7 +50,13 @@ std::vector<Tile> tiles_of(const Batch& batch) {
     if (joins)
       tiles.back().count++;
     else
-      tiles.push_back({t, 1});
+      tiles.push_back({t, 1, 0});
+  }
+  for (size_t i = tiles.size(); i-- > 0;) {
+    const Tile* behind = i + 1 < tiles.size() ? &tiles[i + 1] : nullptr;
+    const bool goes_on =
+        behind != nullptr && batch.sequences[behind->first] == batch.sequences[tiles[i].first];
+    tiles[i].newest = goes_on ? behind->newest : batch.positions[tiles[i].first + tiles[i].count - 1];
   }
   return tiles;
 }
@@ -77,7 +84,7 @@ class TileAttention {
     int32_t last = 0;
     for (uint32_t t = 0; t < tile_.count; t++) {
       first_page_ = std::min(first_page_, begin(tile_.first + t) / kPageTokens);
-      last = std::max(last, position(tile_.first + t));
+      last = std::max(last, newest(tile_.first + t));
     }
     pages_ = static_cast<uint32_t>(last) / kPageTokens + 1 - first_page_;
   }
@@ -96,7 +103,8 @@ class TileAttention {
 
  private:
   int32_t position(uint32_t t) const { return run_.batch.positions[t]; }
-  // First position that token t sees.
+  // Last and first position that token t sees.
+  int32_t newest(uint32_t t) const { return a_.causal ? position(t) : tile_.newest; }
   uint32_t begin(uint32_t t) const {
     return a_.window > 0 ? static_cast<uint32_t>(std::max(0, position(t) - a_.window + 1)) : 0;
   }
@@ -140,7 +148,7 @@ class TileAttention {
   // Softmax over what the row sees, then the weighted sum of V page by page.
   void finish_row(uint32_t i) {
     const uint32_t from = begin(token(i)) - first_page_ * kPageTokens;
-    const uint32_t to = static_cast<uint32_t>(position(token(i))) + 1 - first_page_ * kPageTokens;
+    const uint32_t to = static_cast<uint32_t>(newest(token(i))) + 1 - first_page_ * kPageTokens;
     float* score = score_row(i);
     float largest = *std::max_element(score + from, score + to);
     if (sinks_ != nullptr) largest = std::max(largest, sinks_[q_head(i)]);

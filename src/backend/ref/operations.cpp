@@ -49,9 +49,13 @@ void embed(const Run& run, const Op& op) {
       std::fill_n(y.row(t), y.width, 0.0f);
       return;
     }
-    const int32_t id = run.batch.ids[t];
-    ENSURE(id >= 0 && static_cast<uint32_t>(id) < table.rows, "token {} of {}", id, table.rows);
-    table.decode_row(static_cast<uint32_t>(id), y.row(t));
+    const EmbedIndex index = op.as<EmbedAttrs>().index;
+    const int32_t row = index == EmbedIndex::kToken      ? run.batch.ids[t]
+                        : index == EmbedIndex::kPosition ? run.batch.positions[t]
+                                                         : 0;
+    ENSURE(row >= 0 && static_cast<uint32_t>(row) < table.rows, "{} {} of {}",
+           index == EmbedIndex::kPosition ? "position" : "token", row, table.rows);
+    table.decode_row(static_cast<uint32_t>(row), y.row(t));
   });
 }
 
@@ -59,6 +63,26 @@ void gather_rows(const Run& run, const Op& op) {
   const RowsView x = run.in(op, 0), y = run.out(op);
   each_row(run, y.n, [&](uint32_t r) {
     std::copy_n(x.row(static_cast<uint32_t>(run.batch.rows[r])), y.width, y.row(r));
+  });
+}
+
+// Each wanted row of the output from all the rows that its sequence has in the step.
+void pool(const Run& run, const Op& op) {
+  const RowsView x = run.in(op, 0), y = run.out(op);
+  const std::span<const int32_t> owner = run.batch.sequences;
+  run.workers.run(y.n, [&](uint32_t r, uint32_t worker) {
+    auto begin = static_cast<uint32_t>(run.batch.rows[r]), end = begin + 1;
+    while (begin > 0 && owner[begin - 1] == owner[begin]) begin--;
+    if (op.as<PoolAttrs>().kind == PoolKind::kFirst) {
+      std::copy_n(x.row(begin), y.width, y.row(r));
+      return;
+    }
+    while (end < x.n && owner[end] == owner[begin]) end++;
+    std::vector<double>& sum = run.scratch.doubles[worker];
+    sum.assign(y.width, 0.0);
+    for (uint32_t t = begin; t < end; t++)
+      for (uint32_t i = 0; i < y.width; i++) sum[i] += static_cast<double>(x.row(t)[i]);
+    for (uint32_t i = 0; i < y.width; i++) y.row(r)[i] = static_cast<float>(sum[i] / (end - begin));
   });
 }
 
@@ -191,6 +215,9 @@ void run_op(const Run& run, const Op& op) {
       break;
     case OpKind::kGatherRows:
       gather_rows(run, op);
+      break;
+    case OpKind::kPool:
+      pool(run, op);
       break;
     case OpKind::kRmsNorm:
     case OpKind::kLayerNorm:

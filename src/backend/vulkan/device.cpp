@@ -197,6 +197,19 @@ Result<PlanHandle> VulkanDevice::prepare(std::shared_ptr<const Plan> plan) {
 
 // ---- run
 
+namespace {
+
+// Rows of the smallest table that is read by this index.
+uint32_t table_rows(const Plan& plan, EmbedIndex index) {
+  uint32_t rows = INT32_MAX;
+  for (const Op& op : plan.ops)
+    if (op.kind == OpKind::kEmbed && op.as<EmbedAttrs>().index == index)
+      rows = std::min(rows, plan.weight(op.weights[0]).rows);
+  return rows;
+}
+
+}  // namespace
+
 void VulkanDevice::check_batch(const Plan& plan, const Batch& batch) const {
   ENSURE(batch.ids.size() <= plan.key.t && batch.rows.size() <= plan.key.r,
          "{} tokens and {} rows in a plan for {}, {}", batch.ids.size(), batch.rows.size(), plan.key.t,
@@ -204,12 +217,15 @@ void VulkanDevice::check_batch(const Plan& plan, const Batch& batch) const {
   ENSURE(batch.positions.size() == batch.ids.size() && batch.sequences.size() == batch.ids.size(),
          "{} ids, {} positions, {} sequences", batch.ids.size(), batch.positions.size(),
          batch.sequences.size());
-  const uint32_t vocabulary = plan.source->weights.empty() ? 0 : plan.source->weights[0].rows;
+  const uint32_t vocabulary = table_rows(plan, EmbedIndex::kToken);
+  const uint32_t places = table_rows(plan, EmbedIndex::kPosition);
   for (size_t t = 0; t < batch.ids.size(); t++) {
     const int32_t sequence = batch.sequences[t];
     if (sequence < 0) continue;
     ENSURE(batch.ids[t] >= 0 && static_cast<uint32_t>(batch.ids[t]) < vocabulary, "token {} of {}",
            batch.ids[t], vocabulary);
+    ENSURE(batch.positions[t] >= 0 && static_cast<uint32_t>(batch.positions[t]) < places, "position {} of {}",
+           batch.positions[t], places);
     for (size_t g = 0; g < pools_.size(); g++) {
       const PageTable& table = batch.page_tables[static_cast<size_t>(sequence) * pools_.size() + g];
       if (plan.source->groups[g].kind == GroupKind::kState) continue;

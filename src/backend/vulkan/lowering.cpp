@@ -78,6 +78,7 @@ class Lowering {
       case OpKind::kMoeCombine:
         return combine();
       case OpKind::kGatherRows:
+      case OpKind::kPool:
       case OpKind::kAdd:
       case OpKind::kScale:
       case OpKind::kSoftcap:
@@ -115,7 +116,11 @@ class Lowering {
 
   Result<> embed() {
     Push push;
-    push << gpu(0).address << gpu(0).grid << batch(d_.layout.ids) << batch(d_.layout.sequences) << out();
+    const EmbedIndex index = op_.as<EmbedAttrs>().index;
+    const uint32_t picked = index == EmbedIndex::kToken      ? d_.layout.ids
+                            : index == EmbedIndex::kPosition ? d_.layout.positions
+                                                             : d_.layout.zeros;
+    push << gpu(0).address << gpu(0).grid << batch(picked) << batch(d_.layout.sequences) << out();
     push << gpu(0).row_bytes << out_width() << out_stride();
     push_slice(push, file(0).slice);
     return add(by_format("embed", 0), {}, push, groups_of(out_width()), out_rows());
@@ -215,6 +220,8 @@ class Lowering {
         return 5;
       case OpKind::kConcat:
         return 6;
+      case OpKind::kPool:
+        return op_.as<PoolAttrs>().kind == PoolKind::kMean ? 9 : 8;
       default:
         return 7;  // gather_rows
     }
@@ -231,8 +238,9 @@ class Lowering {
       b_part = width(op_.in[1]) / concat->heads;
     }
     Push push;
-    push << in(0) << in_or_0(1) << out() << batch(d_.layout.rows) << out_width() << in_stride(0)
-         << in_stride(1) << out_stride() << kind << begin << a_part << b_part << factor;
+    const uint32_t wanted = op_.kind == OpKind::kPool ? d_.layout.runs : d_.layout.rows;
+    push << in(0) << in_or_0(1) << out() << batch(wanted) << out_width() << in_stride(0) << in_stride(1)
+         << out_stride() << kind << begin << a_part << b_part << factor;
     return add("elementwise", {mode()}, push, groups_of(out_width()), out_rows());
   }
 
@@ -268,12 +276,16 @@ class Lowering {
 
   Result<> attention() {
     const auto& a = op_.as<AttentionAttrs>();
+    // A row that sees all stands at the last position; what depends on its own is another matter.
+    if (!a.causal && a.temperature != 0)
+      return fail("{}: attention both ways with a temperature is not supported on Vulkan", op_.name);
+    const uint32_t positions = a.causal ? d_.layout.positions : d_.layout.newest;
     const PagePool& pool = d_.pools[a.group];
     const uint32_t lanes = d_.programs.lanes();
     Push push;
     push << in(0) << vector_or_0(0) << out() << d_.batch << pool.address()
-         << static_cast<uint32_t>(pool.page_bytes()) << d_.layout.positions << d_.layout.starts
-         << d_.layout.pages << (static_cast<uint32_t>(d_.pools.size()) << 16 | a.group)
+         << static_cast<uint32_t>(pool.page_bytes()) << positions << d_.layout.starts << d_.layout.pages
+         << (static_cast<uint32_t>(d_.pools.size()) << 16 | a.group)
          << static_cast<uint32_t>(pool.layer(a.layer).k) << static_cast<uint32_t>(pool.layer(a.layer).v)
          << a.q_heads << a.q_heads / a.kv_heads << a.k_dim << a.v_dim
          << static_cast<uint32_t>(std::max(a.window, 0)) << a.scale << a.softcap << a.temperature
@@ -402,6 +414,35 @@ std::vector<uint32_t> BatchLayout::key() const {
   return out;
 }
 
+namespace {
+
+// The rows [begin, end) of the sequence of row t.
+std::pair<size_t, size_t> run_of(const Batch& batch, size_t t) {
+  size_t begin = t, end = t + 1;
+  while (begin > 0 && batch.sequences[begin - 1] == batch.sequences[t]) begin--;
+  while (end < batch.sequences.size() && batch.sequences[end] == batch.sequences[t]) end++;
+  return {begin, end};
+}
+
+// What operations over whole texts read.
+void put_texts(const Batch& batch, BatchLayout& out) {
+  out.newest = static_cast<uint32_t>(out.data.size());
+  for (size_t t = 0; t < batch.ids.size();) {
+    const size_t end = run_of(batch, t).second;
+    out.data.insert(out.data.end(), end - t, batch.positions[end - 1]);
+    t = end;
+  }
+  out.zeros = static_cast<uint32_t>(out.data.size());
+  out.data.insert(out.data.end(), batch.ids.size(), 0);
+  out.runs = static_cast<uint32_t>(out.data.size());
+  for (const int32_t row : batch.rows) {
+    const auto [begin, end] = run_of(batch, static_cast<size_t>(row));
+    out.data.insert(out.data.end(), {static_cast<int32_t>(begin), static_cast<int32_t>(end - begin)});
+  }
+}
+
+}  // namespace
+
 BatchLayout lay_out(const Batch& batch, size_t groups) {
   BatchLayout out;
   const auto put = [&](std::span<const int32_t> values) {
@@ -423,6 +464,7 @@ BatchLayout lay_out(const Batch& batch, size_t groups) {
   }
   ENSURE(groups == 0 || starts.size() % groups == 0, "{} page tables of {} groups", starts.size(), groups);
   out.starts = put(starts);
+  put_texts(batch, out);
   put_parts(batch, out);
   out.pages = put(pages);  // last: their number grows, and no place of the others is to change with it
   return out;

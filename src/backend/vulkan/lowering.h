@@ -47,6 +47,9 @@ struct Part {
 // Where the batch's numbers lie in its buffer, as indices of int32.
 struct BatchLayout {
   uint32_t sequences = 0, positions = 0, ids = 0, rows = 0, snapshots = 0, starts = 0, pages = 0, parts = 0;
+  // Of each row: the last position that its sequence has in the step; 0. Of each wanted row: its sequence's first row,
+  // and how many it has.
+  uint32_t newest = 0, zeros = 0, runs = 0;
   std::vector<int32_t> data;
   // Parts in waves: none reads a page of states that an earlier wave has written, or one of its own writes.
   std::vector<std::pair<uint32_t, uint32_t>> waves;  // begin, count

@@ -142,7 +142,7 @@ Result<> describe(Builder& b) {
   const ValueId inputs = g.per_layer > 0 ? layer_embeddings(b, x, g) : -1;
   for (uint32_t i = 0; i < p.layers; i++) {
     b.set_layer(static_cast<int32_t>(i));
-    const bool last = i + 1 == p.layers;
+    const bool last = i + 1 == p.layers && drops_rows(b);
     const ValueId y =
         normed(b, attention(b, normed(b, x, g, "attn_norm"), g, i, last), g, "post_attention_norm");
     if (last) x = b.gather_rows(x, b.block("rows"));
@@ -160,8 +160,7 @@ Result<> describe(Builder& b) {
       x = b.scale(x, TRY(b.read_vector(b.block("layer_output_scale.weight"), 1))[0], b.block("output_scale"));
   }
   b.set_layer(-1);
-  b.logits = output_head(b, b.rms_norm(x, "output_norm.weight", p.eps), p.vocabulary);
-  if (cap > 0) b.logits = b.softcap(b.logits, cap, "logit_softcap");
+  decoder_output(b, b.rms_norm(x, "output_norm.weight", p.eps), p.vocabulary, {.softcap = cap});
   return {};
 }
 

@@ -1,14 +1,15 @@
 #version 460
-// One value of a row each: add, scale, softcap, act, act_mul, and copies of columns or rows.
+// One value of a row each: add, scale, softcap, act, act_mul, copies of columns or rows, and means over rows.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 layout(local_size_x = 64) in;
 layout(constant_id = 1) const uint kMode = 0;
-const uint kAdd = 0, kScale = 1, kSoftcap = 2, kAct = 3, kActMul = 4, kSlice = 5, kConcat = 6, kGatherRows = 7;
+const uint kAdd = 0, kScale = 1, kSoftcap = 2, kAct = 3, kActMul = 4, kSlice = 5, kConcat = 6, kGatherRows = 7, kPoolFirst = 8,
+           kPoolMean = 9;
 layout(push_constant) uniform Push {
   Floats a, b;
   Output y;
-  Ints rows;  // kGatherRows
+  Ints rows;  // kGatherRows: [R]; pooling: first row and number of rows, [R][2]
   uint width, a_stride, b_stride, y_stride;
   uint kind;             // of activation
   uint begin;            // kSlice
@@ -41,6 +42,14 @@ float value(uint t, uint i) {
     }
     case kGatherRows:
       return p.a.v[uint(p.rows.v[t]) * p.a_stride + i];
+    case kPoolFirst:
+      return p.a.v[uint(p.rows.v[2 * t]) * p.a_stride + i];
+    case kPoolMean: {
+      const uint first = uint(p.rows.v[2 * t]), n = uint(p.rows.v[2 * t + 1]);
+      float sum = 0.0;
+      for (uint j = 0; j < n; ++j) sum += p.a.v[(first + j) * p.a_stride + i];
+      return sum / float(n);
+    }
   }
   return 0.0;
 }
