@@ -97,10 +97,17 @@ ValueId latent_attention(Builder& b, ValueId x, const Latent& m, uint32_t heads,
   return b.linear(b.head_linear(y, b.block("attn_v_b"), heads, m.v_dim), b.block("attn_output"), b.width(x));
 }
 
+// Of a file that does not say it: the bias on the selection came with V3, and so did its sigmoid scores.
+RouteScore usual_score(const Builder& b, uint32_t layers) {
+  for (uint32_t i = 0; i < layers; i++)
+    if (b.has(fmt::format("blk.{}.exp_probs_b.bias", i))) return RouteScore::kSigmoid;
+  return RouteScore::kSoftmax;
+}
+
 Result<> describe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   const Latent m = TRY(read_latent(b));
-  ExpertParams experts = TRY(read_experts(b, {}));
+  ExpertParams experts = TRY(read_experts(b, {.score = usual_score(b, p.layers)}));
   // V2 takes the best expert of a group, V3 the best two.
   if (experts.route.score == RouteScore::kSoftmax) experts.route.group_score = GroupScore::kMax;
   ignore_nextn(b, p);

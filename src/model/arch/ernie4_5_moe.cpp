@@ -8,7 +8,10 @@ namespace {
 
 Result<> describe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_ffn = true}));
-  const ExpertParams experts = TRY(read_experts(b, {.renormalize = true}));
+  ExpertParams experts = TRY(read_experts(b, {.renormalize = true}));
+  // Files give feed_forward_length ÷ head_count_kv for the width of the shared expert: its tensors know better.
+  for (uint32_t i = 0; i < p.layers; i++)
+    if (b.rows(fmt::format("blk.{}.ffn_up_shexp.weight", i)) > 0) experts.shared_width = 0;
   decoder(b, p, {.attention = TRY(read_attention(b, p, false)), .ffn = experts_or_dense(b, p, experts)});
   return {};
 }

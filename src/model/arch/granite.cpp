@@ -11,13 +11,19 @@ namespace brass {
 
 Result<> describe_granite(Builder& b) {
   const bool hybrid = b.file().has(b.key("ssm.conv_kernel"));
-  const DecoderParams p = TRY(read_decoder(b, {.no_attention = hybrid}));
+  DecoderParams p = TRY(read_decoder(b, {.no_attention = hybrid}));
+  // Without experts the part that all tokens share is all that there is.
+  if (!TRY(has_experts(b)))
+    if (const auto shared =
+            TRY(b.file().uint_or(b.key("expert_shared_feed_forward_length"), 0, 0, kMaxWidth));
+        shared > 0)
+      p.ff.assign(p.ff.size(), static_cast<uint32_t>(shared));
   Decoder d{.attention = TRY(read_attention(b, p, false))};
   if (!TRY(b.file().bool_or(b.key("rope.scaling.finetuned"), true))) d.attention.rope = -1;
   d.embedding_scale = TRY(b.positive_or("embedding_scale", 1));
   if (TRY(b.file().float_or(b.key("residual_scale"), 0)) != 0)  // 0 stands for 1
     d.residual_scale = TRY(b.positive("residual_scale"));
-  d.logit_scale = 1 / TRY(b.positive("logit_scale"));
+  d.logit_scale = 1 / TRY(b.positive_or("logit_scale", 1));
   if (TRY(has_experts(b)))
     d.ffn = experts_or_dense(b, p, TRY(read_experts(b, {.renormalize = true, .width = p.ff[0]})));
   if (hybrid)

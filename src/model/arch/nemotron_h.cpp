@@ -1,7 +1,9 @@
 // Nemotron-H, Nemotron Nano 2 and 3: layers of one mixer each, Mamba 2, attention without rotation, or a feed-forward
 // part with squared ReLU and no gate: dense, or experts selected by sigmoid scores with a bias that counts for the
-// selection only, which may work in a narrower space. What a layer is follows from its widths. Blocks that predict
+// selection only, which may work in a narrower space. What a layer is follows from its widths, and from its tensors where
+// the widths are 0, as they are in files that have experts and dense feed-forward parts. Blocks that predict
 // further tokens (nextn) are left out.
+#include <algorithm>
 #include <cmath>
 
 #include "model/architecture.h"
@@ -11,18 +13,21 @@
 namespace brass {
 namespace {
 
+ValueId dense_ffn(Builder& b, ValueId x, uint32_t width) {
+  if (width == 0)
+    width = static_cast<uint32_t>(std::min<uint64_t>(b.rows(b.block("ffn_up.weight")), kMaxWidth));
+  return ungated_ffn(b, x, std::max(width, 1u), ActKind::kReluSquared);
+}
+
 Result<Mixer> read_ffn(Builder& b, const DecoderParams& p) {
   if (!TRY(has_experts(b)))
-    return [&b, &p](ValueId x, uint32_t layer, bool) {
-      return ungated_ffn(b, x, p.ff[layer], ActKind::kReluSquared);
-    };
+    return [&b, &p](ValueId x, uint32_t layer, bool) { return dense_ffn(b, x, p.ff[layer]); };
   ExpertParams experts = TRY(read_experts(b, {.score = RouteScore::kSigmoid}));
   experts.act = ActKind::kReluSquared;
   experts.gated = false;
   experts.latent = static_cast<uint32_t>(TRY(b.file().uint_or(b.key("moe_latent_size"), 0, 0, kMaxWidth)));
   return [&b, &p, experts](ValueId x, uint32_t layer, bool) {
-    return layer_has_experts(b) ? expert_ffn(b, x, experts)
-                                : ungated_ffn(b, x, p.ff[layer], ActKind::kReluSquared);
+    return layer_has_experts(b) ? expert_ffn(b, x, experts) : dense_ffn(b, x, p.ff[layer]);
   };
 }
 
@@ -35,7 +40,8 @@ Result<> describe(Builder& b) {
   const Mixer attention = attention_mixer(b, p, a), ffn = TRY(read_ffn(b, p)),
               mamba = TRY(read_mamba2(b, p, add_state_group(b)));
   mixer_decoder(b, p, [&](ValueId x, uint32_t layer, bool last) {
-    if (p.ff[layer] > 0) return ffn(last ? b.gather_rows(x, b.block("norm_rows")) : x, layer, last);
+    if (p.ff[layer] > 0 || b.has(b.block("ffn_up.weight")) || layer_has_experts(b))
+      return ffn(last ? b.gather_rows(x, b.block("norm_rows")) : x, layer, last);
     return p.kv_heads[layer] > 0 ? attention(x, layer, last) : mamba(x, layer, last);
   });
   return {};
