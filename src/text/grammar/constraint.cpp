@@ -11,7 +11,6 @@ namespace {
 
 constexpr size_t kMaxMark = 1024;  // bytes
 constexpr size_t kMaxTriggers = 64;
-constexpr size_t kNoPrelude = SIZE_MAX;
 
 Result<> validate_mark(std::string_view name, std::string_view mark) {
   if (mark.size() > kMaxMark)

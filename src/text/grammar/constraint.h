@@ -93,7 +93,7 @@ class Constraint {
   Phase phase_ = Phase::kGrammar;
 
   std::vector<int32_t> prelude_;  // the tokens of the optional text
-  size_t prelude_done_ = 0;       // how many of them have come; npos: another token has
+  size_t prelude_done_ = 0;       // how many of them have come
   bool grammar_open_ = true;      // in the prelude: the reply so far begins a text of the grammar, too
   Phase behind_prelude_ = Phase::kGrammar;
 
