@@ -29,6 +29,7 @@ grammar::SchemaOptions options_of(const Flags& flags) {
 // Where the text leaves the language: nothing if it does not.
 Result<std::optional<size_t>> judge(const std::shared_ptr<grammar::CompiledGrammar>& compiled,
                                     std::string_view instance) {
+  if (compiled == nullptr) return 0;  // no value fulfils the schema
   const std::string text = TRY(grammar::spell_out_numbers(instance));
   grammar::Matcher matcher(compiled);
   for (size_t i = 0; i < text.size(); i++)
@@ -37,7 +38,9 @@ Result<std::optional<size_t>> judge(const std::shared_ptr<grammar::CompiledGramm
 }
 
 Result<std::shared_ptr<grammar::CompiledGrammar>> compiled(const Json& schema, const Flags& flags) {
-  return grammar::compile(TRY(grammar::grammar_from_schema(schema, options_of(flags))), nullptr);
+  auto grammar = TRY(grammar::grammar_from_schema(schema, options_of(flags)));
+  if (grammar == nullptr) return nullptr;
+  return grammar::compile(std::move(grammar), nullptr);
 }
 
 // {"schema": …, "instances": ["text", …]} to {"valid": [true, …]} or {"error": "…"}.

@@ -64,19 +64,28 @@ class ExactNumbers : public nlohmann::json_sax<Json> {
   std::string name_;
 };
 
-Result<NodeId> translate(Grammar& grammar, const Json& schema, const SchemaOptions& options) {
+// Nothing: no value fulfils the schema.
+Result<std::optional<NodeId>> translate(Grammar& grammar, const Json& schema, const SchemaOptions& options) {
   schema::Document document(schema, options.draft);
   TRY_VOID(document.scan());
   schema::Sets sets(grammar.regexes());
   schema::Reader reader(document, sets, options);
   schema::Solver solver(reader, sets, options);
   schema::Emitter emitter(grammar, solver, reader, sets, options);
-  const NodeId node = TRY(emitter.value(sets.formulas.make({schema::Kind::kRef, document.root(), 0, 0, {}})));
+  const schema::FormulaId root = sets.formulas.make({schema::Kind::kRef, document.root(), 0, 0, {}});
+  const NodeId node = TRY(emitter.value(root));
   if (grammar.regexes().exhausted())
     return wrong_use(
         "keywords 'pattern', 'format', 'minLength' and 'maxLength': together they need too many states");
-  return node;
+  return solver.is_nothing(root) ? std::nullopt : std::optional(node);
 }
+
+std::unexpected<Error> refused(Error error) {
+  error.wrong_use = true;
+  return std::unexpected(std::move(error));
+}
+
+std::unexpected<Error> nothing_fits() { return wrong_use("#: no value fulfils the schema"); }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -114,23 +123,25 @@ Result<Json> parse_schema(std::string_view text) {
 }
 
 Result<NodeId> schema_node(Grammar& grammar, const Json& schema, const SchemaOptions& options) {
-  Result<NodeId> node = translate(grammar, schema, options);
-  if (!node) node.error().wrong_use = true;
-  return node;
+  Result<std::optional<NodeId>> node = translate(grammar, schema, options);
+  if (!node) return refused(std::move(node).error());
+  if (!*node) return nothing_fits();
+  return **node;
 }
 
 Result<std::shared_ptr<const Grammar>> grammar_from_schema(const Json& schema, const SchemaOptions& options) {
   auto grammar = std::make_shared<Grammar>();
-  NodeId root = TRY(schema_node(*grammar, schema, options));
+  Result<std::optional<NodeId>> node = translate(*grammar, schema, options);
+  if (!node) return refused(std::move(node).error());
+  if (!*node && options.nothing_is_an_error) return nothing_fits();
+  if (!*node) return nullptr;
+  NodeId root = **node;
   if (options.space == JsonSpace::kAny) {
     const NodeId space = json_space_node(*grammar, options.space);
     root = grammar->sequence({space, root, space});
   }
   Result<> frozen = grammar->freeze(root);
-  if (!frozen) {
-    frozen.error().wrong_use = true;
-    return std::unexpected(std::move(frozen).error());
-  }
+  if (!frozen) return refused(std::move(frozen).error().within("#"));
   return grammar;
 }
 

@@ -35,14 +35,16 @@ struct SchemaOptions {
   SchemaDraft draft = SchemaDraft::kBySchemaKeyword;  // what `$schema` says; 2020-12 where it is absent
   bool ordered = false;                               // properties only in the order of the schema
   bool enforce_formats = true;                        // else `format` is an annotation
-  int max_cases = 20000;                              // alternatives of one place
-  int max_work = 2'000'000;                           // steps of the whole translation
+  bool nothing_is_an_error = true;  // a schema that no value fulfils; else it has no grammar
+  int max_cases = 20000;            // alternatives of one place
+  int max_work = 2'000'000;         // steps of the whole translation
 
   // For judging instances that spell_out_numbers() went over.
   static SchemaOptions for_checking() {
     SchemaOptions options;
     options.space = JsonSpace::kAny;
     options.numbers = JsonNumbers::kAny;
+    options.nothing_is_an_error = false;
     return options;
   }
 };
@@ -51,6 +53,7 @@ struct SchemaOptions {
 // their text, which only grammar_from_schema() and schema_node() understand.
 Result<nlohmann::ordered_json> parse_schema(std::string_view text);
 
+// Null: no value fulfils the schema, and that is no error.
 Result<std::shared_ptr<const Grammar>> grammar_from_schema(const nlohmann::ordered_json& schema,
                                                            const SchemaOptions& options = {});
 

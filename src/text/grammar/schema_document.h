@@ -4,6 +4,7 @@
 // of the document is ever fetched; every place that a reference can reach has one number; nesting is bounded.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -55,7 +56,7 @@ class Document {
 
   const Json& root_;
   SchemaDraft draft_;
-  std::vector<Place> places_;
+  std::deque<Place> places_;  // what was handed out by reference stays where it is
   std::unordered_map<const Json*, int32_t> numbers_;
   std::map<std::string, int32_t> resources_, anchors_;
   std::map<std::string, int> dynamic_anchors_;  // how often each name is used

@@ -26,7 +26,7 @@ class Counter {
  public:
   Counter(const ArrayShape& shape, Formulas& f, std::vector<FormulaId> values)
       : shape_(shape), f_(f), values_(std::move(values)) {
-    cap_ = std::max({shape.min, shape.max + 1, static_cast<int>(shape.prefix.size())});
+    cap_ = std::max({1, shape.min, shape.max + 1, static_cast<int>(shape.prefix.size())});
     for (const auto& one : shape.contains) cap_ = std::max(cap_, one.from);
   }
 

@@ -86,7 +86,7 @@ Result<NodeId> Emitter::counted_object(const ObjectShape& shape) {
   const uint32_t wanted = (1u << shape.some.size()) - 1;
   uint32_t required = 0;
   for (const Member& member : members) required |= member.required ? member.bit : 0;
-  const int cap = std::max(shape.min, shape.max + 1);
+  const int cap = std::max({1, shape.min, shape.max + 1});  // never that of the start again
   std::map<Progress, NodeId> rules{{Progress{}, fresh_rule("the members of an object")}};
   std::deque<Progress> open{Progress{}};
   const NodeId top = rules.begin()->second;

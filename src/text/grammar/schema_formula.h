@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -91,13 +92,14 @@ class Formulas {
   FormulaId outside_counts(Kind kind, const Formula& f, int32_t type);
   FormulaId joined(Kind kind, std::vector<FormulaId> parts);
 
-  std::vector<Formula> all_;
+  // Deques: what was handed out by reference stays where it is.
+  std::deque<Formula> all_;
   std::unordered_map<Formula, FormulaId, Hash> ids_;
   std::unordered_map<FormulaId, FormulaId> negations_;
   std::map<std::string, int32_t> keys_;
-  std::vector<std::string> key_names_;
+  std::deque<std::string> key_names_;
   std::map<KeySet, int32_t> key_set_ids_;
-  std::vector<KeySet> key_sets_;
+  std::deque<KeySet> key_sets_;
   FormulaId yes_ = 0, no_ = 0;
 };
 

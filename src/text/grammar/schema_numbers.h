@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -62,7 +63,7 @@ class NumberSets {
   NumberId intern(Automaton automaton);
   Result<NumberId> combine(NumberId a, NumberId b, bool all_of);
 
-  std::vector<Set> sets_;
+  std::deque<Set> sets_;  // what was handed out by reference stays where it is
   std::map<std::vector<Decimal>, NumberId> by_values_;
   std::map<std::string, NumberId> by_automaton_;
   std::map<std::array<NumberId, 3>, NumberId> combined_;

@@ -4,6 +4,7 @@
 // it can; equal lists have equal ids, and there is one empty set, so emptiness is exact unless the arena is exhausted().
 #pragma once
 
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -44,7 +45,7 @@ class StringSets {
   };
 
   RegexArena& arena_;
-  std::vector<Set> sets_;
+  std::deque<Set> sets_;  // what was handed out by reference stays where it is
   std::map<std::vector<std::string>, StringId> by_values_;
   std::map<RegexId, StringId> by_regex_;
   StringId none_ = 0, all_ = 0;
