@@ -2,10 +2,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "app/chat_template_flags.h"
 #include "app/commands.h"
 #include "app/json_lines.h"
-#include "app/session.h"
-#include "gguf/vocab.h"
 #include "text/jinja_json.h"
 #include "text/json_guard.h"
 
@@ -15,55 +14,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Flags {
-  ModelFlags model;
-  std::string messages, tools, context, template_name, jsonl;
-  std::vector<std::string> vars;
+  TemplateFlags source;
+  std::string messages, tools, context, jsonl;
   bool no_generation_prompt = false, raw = false;
 };
-
-struct Source {
-  std::string text;
-  VocabSpec vocab;  // of a model file; empty for a bare template
-};
-
-Result<Source> read_source(const Flags& flags) {
-  Source source;
-  if (flags.model.model.ends_with(".jinja") || flags.model.model.ends_with(".jinja2")) {
-    source.text = TRY(read_text_file(flags.model.model));
-    return source;
-  }
-  const std::string path = TRY(find_model(flags.model));
-  source.vocab = TRY(gguf::read_vocab(TRY(gguf::File::open(path))));
-  source.text = source.vocab.chat_template;
-  if (!flags.template_name.empty()) {
-    source.text.clear();
-    for (const auto& [name, text] : source.vocab.named_templates)
-      if (name == flags.template_name) source.text = text;
-  }
-  if (source.text.empty())
-    return fail(
-        "{}: the file has no {}", path,
-        flags.template_name.empty() ? "chat template" : "chat template named '" + flags.template_name + "'");
-  return source;
-}
-
-Result<Json> read_json_file(const std::string& path) {
-  return within(path, parse_json(TRY(read_text_file(path))));
-}
-
-// --var k=v: JSON if it parses, else a string.
-Result<Json> read_vars(const Flags& flags) {
-  Json vars = Json::object();
-  for (const std::string& text : flags.vars) {
-    const size_t equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      return wrong_use("flag --var: '{}' is not NAME=VALUE", text);
-    const std::string value = text.substr(equals + 1);
-    const Result<Json> parsed = parse_json(value);
-    vars[text.substr(0, equals)] = parsed ? *parsed : Json(value);
-  }
-  return vars;
-}
 
 // What is rendered: messages with tools, or all variables of a bare template.
 struct Request {
@@ -75,8 +29,8 @@ struct Request {
 // A template that is used more than once. Normalization needs to know what it takes; a bare one does not.
 class Renderer {
  public:
-  Renderer(const Flags& flags, Source source)
-      : name_(flags.model.model), source_(std::move(source)), options_(chat_options(source_.vocab)) {}
+  Renderer(const Flags& flags, TemplateSource source)
+      : name_(flags.source.model.model), source_(std::move(source)), options_(chat_options(source_.vocab)) {}
 
   Result<jinja::Rendered> render(const Request& request, std::vector<std::string>& warnings) {
     return within(name_,
@@ -88,7 +42,7 @@ class Renderer {
   Result<jinja::Rendered> render_messages(const Request& request, std::vector<std::string>& warnings);
 
   std::string name_;
-  Source source_;
+  TemplateSource source_;
   ChatOptions options_;
   std::unique_ptr<jinja::Template> bare_;
   std::unique_ptr<ChatTemplate> chat_;
@@ -108,12 +62,7 @@ Result<jinja::Rendered> Renderer::render_messages(const Request& request,
                                                   std::vector<std::string>& warnings) {
   ChatOptions options = options_;
   Json vars = request.vars;
-  for (const auto& [name, target] :
-       {std::pair{"bos_token", &options.bos_token}, {"eos_token", &options.eos_token}}) {
-    if (!vars.contains(name) || !vars[name].is_string()) continue;
-    *target = vars[name].get<std::string>();
-    vars.erase(name);
-  }
+  take_tokens(vars, options);
   options.add_generation_prompt = request.generation_prompt;
   options.normalize = !request.raw;
   options.extra_vars = &vars;
@@ -123,8 +72,9 @@ Result<jinja::Rendered> Renderer::render_messages(const Request& request,
 }
 
 Result<Request> request_of_flags(const Flags& flags) {
-  Request request{
-      .vars = TRY(read_vars(flags)), .generation_prompt = !flags.no_generation_prompt, .raw = flags.raw};
+  Request request{.vars = TRY(template_vars(flags.source)),
+                  .generation_prompt = !flags.no_generation_prompt,
+                  .raw = flags.raw};
   if (!flags.tools.empty()) request.tools = TRY(read_json_file(flags.tools));
   if (!flags.context.empty()) request.context = TRY(read_json_file(flags.context));
   if (!flags.messages.empty()) request.messages = TRY(read_json_file(flags.messages));
@@ -184,7 +134,7 @@ Result<> run_render(const Flags& flags) {
   const int given = !flags.messages.empty() + !flags.context.empty() + !flags.jsonl.empty();
   if (given != 1) return wrong_use("give one of --messages, --context and --jsonl");
   if (!flags.tools.empty() && !flags.context.empty()) return wrong_use("flag --tools: goes with --messages");
-  Renderer renderer(flags, TRY(read_source(flags)));
+  Renderer renderer(flags, TRY(read_template(flags.source)));
   if (!flags.jsonl.empty()) return render_lines(flags, renderer);
   std::vector<std::string> warnings;
   const jinja::Rendered rendered = TRY(renderer.render(TRY(request_of_flags(flags)), warnings));
@@ -198,7 +148,7 @@ Result<> run_render(const Flags& flags) {
 
 Body declare_render(Arguments& arguments) {
   auto flags = std::make_shared<Flags>();
-  declare_model(arguments, flags->model);
+  declare_template(arguments, flags->source);
   arguments.option("--messages", flags->messages,
                    "JSON file: an array of messages (or a request with messages and tools)");
   arguments.option(
@@ -208,9 +158,6 @@ Body declare_render(Arguments& arguments) {
       "line comes out");
   arguments.option("--tools", flags->tools, "JSON file: an array of tools");
   arguments.option("--context", flags->context, "JSON file: all variables of a bare template");
-  arguments.option("--template", flags->template_name, "one of the model's named templates");
-  arguments.option("--var", flags->vars,
-                   "NAME=VALUE: one more variable; JSON if it parses, else a string (repeatable)");
   arguments.flag("--no-generation-prompt", flags->no_generation_prompt, "ends behind the last message");
   arguments.flag("--raw", flags->raw, "message shapes as given, without normalization");
   return [flags] { return run_render(*flags); };

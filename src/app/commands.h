@@ -14,6 +14,7 @@ Body declare_eval(Arguments& arguments);      // command_eval.cpp
 Body declare_embed(Arguments& arguments);     // command_embed.cpp
 Body declare_tokenize(Arguments& arguments);  // command_tokenize.cpp
 Body declare_render(Arguments& arguments);    // command_render.cpp
+Body declare_parse(Arguments& arguments);     // command_parse.cpp
 Body declare_grammar(Arguments& arguments);   // command_grammar.cpp
 Body declare_explain(Arguments& arguments);   // command_explain.cpp
 Body declare_devices(Arguments& arguments);   // command_devices.cpp

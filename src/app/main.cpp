@@ -15,6 +15,8 @@ constexpr Command kCommands[] = {
     {"tokenize", "text to token ids and back", "brass tokenize smollm2 \"Hello, world\" --json",
      declare_tokenize},
     {"render", "a chat template's prompt text", "brass render smollm2 --messages chat.json", declare_render},
+    {"parse", "what a model wrote, as a message with its tool calls",
+     "brass parse smollm2 --text-file reply.txt --tools tools.json", declare_parse},
     {"grammar", "a JSON Schema as a grammar", "brass grammar check schema.json --instance reply.json",
      declare_grammar},
     {"eval", "logits and likelihoods of a text", "brass eval smollm2 --text-file story.txt --json",

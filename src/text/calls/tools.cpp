@@ -1,0 +1,159 @@
+#include "text/calls/tools.h"
+
+#include "text/calls/format.h"
+#include "text/calls/value.h"
+
+namespace brass::calls {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+constexpr int kMaxSchemaDepth = 16;
+
+const ordered_json* member(const ordered_json& object, std::string_view key) {
+  if (!object.is_object()) return nullptr;
+  const auto it = object.find(key);
+  return it == object.end() ? nullptr : &*it;
+}
+
+void add_type(Types& types, const std::string& name) {
+  if (name == "null") types.null = true;
+  if (name == "boolean") types.boolean = true;
+  if (name == "integer") types.integer = true;
+  if (name == "number") types.number = types.integer = true;
+  if (name == "string") types.string = true;
+  if (name == "array") types.array = true;
+  if (name == "object") types.object = true;
+}
+
+void add_type_of(Types& types, const ordered_json& value) {
+  if (value.is_number_float()) {
+    types.number = true;
+  } else if (value.is_number()) {
+    types.integer = true;
+  } else {
+    add_type(types, value.type_name());
+  }
+}
+
+// A reference inside the document: "#/$defs/x".
+const ordered_json* referred(const ordered_json& root, const std::string& reference) {
+  if (!reference.starts_with('#')) return nullptr;
+  try {
+    const ordered_json::json_pointer pointer(reference.substr(1));
+    return root.contains(pointer) ? &root.at(pointer) : nullptr;
+  } catch (const ordered_json::exception&) {
+    return nullptr;
+  }
+}
+
+void collect(Types& types, const ordered_json& schema, const ordered_json& root, int depth) {
+  if (depth > kMaxSchemaDepth || !schema.is_object()) return;
+  if (const ordered_json* type = member(schema, "type")) {
+    if (type->is_string()) add_type(types, type->get<std::string>());
+    if (type->is_array())
+      for (const ordered_json& one : *type)
+        if (one.is_string()) add_type(types, one.get<std::string>());
+    if (const ordered_json* nullable = member(schema, "nullable"); nullable && *nullable == true)
+      types.null = true;
+    if (types.known()) return;
+  }
+  if (const ordered_json* values = member(schema, "enum"); values && values->is_array())
+    for (const ordered_json& value : *values) add_type_of(types, value);
+  if (const ordered_json* value = member(schema, "const")) add_type_of(types, *value);
+  if (const ordered_json* reference = member(schema, "$ref"); reference && reference->is_string())
+    if (const ordered_json* target = referred(root, reference->get<std::string>()))
+      collect(types, *target, root, depth + 1);
+  for (const char* key : {"anyOf", "oneOf", "allOf"})
+    if (const ordered_json* options = member(schema, key); options && options->is_array())
+      for (const ordered_json& option : *options) collect(types, option, root, depth + 1);
+  if (types.known()) return;
+  if (member(schema, "properties") != nullptr) types.object = true;
+  if (member(schema, "items") != nullptr) types.array = true;
+  if (member(schema, "pattern") != nullptr || member(schema, "format") != nullptr) types.string = true;
+}
+
+bool is_string_of_enum(const ordered_json* schema, std::string_view text) {
+  if (schema == nullptr) return false;
+  const ordered_json* values = member(*schema, "enum");
+  if (values == nullptr || !values->is_array()) return false;
+  for (const ordered_json& value : *values)
+    if (value.is_string() && value.get_ref<const std::string&>() == text) return true;
+  return false;
+}
+
+bool fits(const Types& types, std::string_view json) {
+  if (!types.known()) return json[0] != '"';
+  switch (json[0]) {
+    case 'n':
+      return types.null;
+    case 't':
+    case 'f':
+      return types.boolean;
+    case '[':
+      return types.array;
+    case '{':
+      return types.object;
+    case '"':
+      return false;
+    default:
+      return types.number || types.integer;
+  }
+}
+
+}  // namespace
+
+ToolSet::ToolSet(const ordered_json& tools) {
+  if (!tools.is_array()) return;
+  for (const ordered_json& tool : tools) {
+    const ordered_json* function = member(tool, "function");
+    if (function == nullptr) function = &tool;
+    const ordered_json* name = member(*function, "name");
+    if (name == nullptr || !name->is_string()) continue;
+    const std::string& key = name->get_ref<const std::string&>();
+    tools_[key] = *function;
+    std::vector<std::string>& names = parameters_[key];
+    names.clear();
+    const ordered_json* parameters = member(*function, "parameters");
+    const ordered_json* properties = parameters ? member(*parameters, "properties") : nullptr;
+    if (properties == nullptr || !properties->is_object()) continue;
+    for (const auto& [parameter, unused] : properties->items()) names.push_back(parameter);
+  }
+}
+
+const std::vector<std::string>& ToolSet::parameters(std::string_view tool) const {
+  static const std::vector<std::string> kNone;
+  const auto it = parameters_.find(tool);
+  return it == parameters_.end() ? kNone : it->second;
+}
+
+const ordered_json* ToolSet::schema(std::string_view tool, std::string_view parameter) const {
+  const auto it = tools_.find(tool);
+  if (it == tools_.end()) return nullptr;
+  const ordered_json* parameters = member(it->second, "parameters");
+  const ordered_json* properties = parameters ? member(*parameters, "properties") : nullptr;
+  const ordered_json* found = properties ? member(*properties, parameter) : nullptr;
+  if (found != nullptr || parameters == nullptr) return found;
+  return member(*parameters, "additionalProperties");
+}
+
+Types ToolSet::types(std::string_view tool, std::string_view parameter) const {
+  Types types;
+  const ordered_json* found = schema(tool, parameter);
+  if (found == nullptr) return types;
+  const ordered_json* root = member(tools_.find(tool)->second, "parameters");
+  collect(types, *found, root ? *root : *found, 0);
+  return types;
+}
+
+std::string ToolSet::read(std::string_view tool, std::string_view parameter, std::string_view text) const {
+  const Types allowed = types(tool, parameter);
+  if (allowed.only_string() || is_string_of_enum(schema(tool, parameter), text)) return quoted_json(text);
+  const std::optional<std::string> json = to_json(trimmed(text));
+  if (json && fits(allowed, *json)) return *json;
+  // A string between its own quotes, where strings are written bare, is the text with its quotes.
+  return quoted_json(text);
+}
+
+}  // namespace brass::calls

@@ -1,0 +1,48 @@
+// What a request's tools say that parsing needs: which names there are, and the types of parameters.
+//
+// Owns: ToolSet, and reading a value that was written without its type.
+// Must not know: formats, texts.
+// Invariants: schemas may be anything: what cannot be understood is as if it were not there. References are followed
+// inside a tool's parameters, to a bounded depth.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace brass::calls {
+
+// Which types of JSON a schema allows.
+struct Types {
+  bool null = false, boolean = false, integer = false, number = false, string = false, array = false,
+       object = false;
+  bool known() const { return null || boolean || integer || number || string || array || object; }
+  bool only_string() const { return string && !null && !boolean && !integer && !number && !array && !object; }
+};
+
+class ToolSet {
+ public:
+  ToolSet() = default;
+  // OpenAI's tools, or the functions themselves; anything else is no tool.
+  explicit ToolSet(const nlohmann::ordered_json& tools);
+
+  bool empty() const { return tools_.empty(); }
+  bool has(std::string_view name) const { return tools_.contains(name); }
+  // In the order of the schema; none for a tool that is not there.
+  const std::vector<std::string>& parameters(std::string_view tool) const;
+  Types types(std::string_view tool, std::string_view parameter) const;
+  // JSON of what a model wrote as a parameter's text: what the schema allows, where the text is that; else a string.
+  std::string read(std::string_view tool, std::string_view parameter, std::string_view text) const;
+  // All tools, as functions {"name", "parameters"}.
+  const std::map<std::string, nlohmann::ordered_json, std::less<>>& all() const { return tools_; }
+
+ private:
+  const nlohmann::ordered_json* schema(std::string_view tool, std::string_view parameter) const;
+
+  std::map<std::string, nlohmann::ordered_json, std::less<>> tools_;
+  std::map<std::string, std::vector<std::string>, std::less<>> parameters_;
+};
+
+}  // namespace brass::calls
