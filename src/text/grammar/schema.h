@@ -37,7 +37,7 @@ struct SchemaOptions {
   bool enforce_formats = true;                        // else `format` is an annotation
   bool nothing_is_an_error = true;  // a schema that no value fulfils; else it has no grammar
   int max_cases = 20000;            // alternatives of one place
-  int max_work = 2'000'000;         // steps of the whole translation
+  int max_work = 700'000;           // steps of the whole translation
 
   // For judging instances that spell_out_numbers() went over.
   static SchemaOptions for_checking() {

@@ -8,7 +8,7 @@
 namespace brass::grammar::schema {
 namespace {
 
-constexpr int64_t kMaxResidues = 20000;
+constexpr int64_t kMaxResidues = 10000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int32_t kConstants = types::kNull | types::kFalse | types::kTrue;
 constexpr size_t kMaxListed = 12;
+constexpr size_t kBoundCost = 200;  // what joining a set of numbers with others costs, in steps
 
 // The values that exactly one of the lists has.
 template <class Value>
@@ -101,6 +102,7 @@ Result<NumberId> Solver::numbers_of(FormulaId id) {
     case Kind::kTypes:
       return (f.a & types::kNumber) != 0 ? sets.all() : sets.none();
     case Kind::kNumber:
+      if (sets.finite(f.a) == nullptr) TRY_VOID(spend(kBoundCost));
       return f.a;
     case Kind::kRef:
       return numbers(TRY(follow(id)));
