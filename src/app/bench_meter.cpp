@@ -33,6 +33,7 @@ Result<std::unique_ptr<Meter>> Meter::open(const ModelFlags& flags, const MeterO
   std::unique_ptr<Meter> meter(new Meter());
   ModelFlags wanted = flags;
   std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags))));
+  TRY_VOID(need_decoding(*model, "brass bench"));
   if (options.context != 0) {
     if (flags.context != 0 && options.context > flags.context)
       return wrong_use("flag --context: {} tokens are needed, {} were given", options.context, flags.context);

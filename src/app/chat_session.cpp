@@ -19,15 +19,12 @@ namespace {
 
 // Models for embeddings have no words, or none that mean anything.
 Result<> check_talks(const Model& model) {
-  TRY_VOID(need_logits(model, "brass run"));
+  TRY_VOID(need_decoding(model, "brass run"));
   const std::optional<Pooling> pooling = model.info.pooling;
   if (pooling && *pooling != Pooling::kNone)
     return fail_hint("brass embed MODEL TEXT makes embeddings",
                      "{}: is made for embeddings ({}.pooling_type is {}), not for text", model.file->path(),
                      model.info.architecture, static_cast<int>(*pooling));
-  if (model.graph->needs_whole_texts())
-    return fail("{}: the model reads whole texts ({}.attention.causal is false): it cannot go on with one",
-                model.file->path(), model.info.architecture);
   return {};
 }
 

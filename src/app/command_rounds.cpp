@@ -81,10 +81,7 @@ Result<std::string> decode_line(Rounds& rounds, uint32_t n, uint32_t sequences) 
 Result<> run_rounds(const Flags& flags) {
   const std::unique_ptr<Engine> engine =
       TRY(open_engine(flags.model, {.sequences = flags.sequences, .chunk = flags.chunk}));
-  TRY_VOID(need_logits(engine->model(), "brass rounds"));
-  if (engine->model().graph->needs_whole_texts())
-    return fail("{}: the model reads whole texts, so it has no decode step to measure",
-                engine->model().file->path());
+  TRY_VOID(need_decoding(engine->model(), "brass rounds"));
   Rounds rounds(*engine);
   TRY_VOID(rounds.decode(2, 1));  // first plan, first touch
   fmt::print("{{\"ready\": \"{}\"}}\n", engine->device().describe());

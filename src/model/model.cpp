@@ -97,6 +97,14 @@ Result<> need_logits(const Model& model, std::string_view what) {
                    model.info.architecture, what);
 }
 
+Result<> need_decoding(const Model& model, std::string_view what) {
+  TRY_VOID(need_logits(model, what));
+  if (model.graph->needs_whole_texts())
+    return fail("{}: the model reads whole texts ({}.attention.causal is false), and {} goes on with them",
+                model.file->path(), model.info.architecture, what);
+  return {};
+}
+
 Result<std::unique_ptr<Model>> describe_model(std::unique_ptr<gguf::File> file, const ModelPurpose& purpose) {
   auto model = std::make_unique<Model>();
   model->file = std::move(file);

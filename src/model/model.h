@@ -45,5 +45,7 @@ Result<std::unique_ptr<Model>> describe_model(std::unique_ptr<gguf::File> file,
                                               const ModelPurpose& purpose = {});
 // Fails where the graph makes embeddings: `what` (a command) needs logits.
 Result<> need_logits(const Model& model, std::string_view what);
+// Fails where a text cannot go on token by token, either.
+Result<> need_decoding(const Model& model, std::string_view what);
 
 }  // namespace brass

@@ -198,6 +198,10 @@ TEST(Embeddings, TextsThatCannotBeAreNamed) {
 }
 
 TEST(Embeddings, EncodersHaveNoLogits) {
+  const auto decoder = load_model(std::string(BRASS_SOURCE_DIR) + "/tests/runtime/fixtures/qwen3-c.gguf");
+  ASSERT_TRUE(decoder.has_value());
+  EXPECT_TRUE(need_decoding(**decoder, "brass run").has_value());
+  EXPECT_FALSE(need_decoding(**load_model(encoder_reference().path), "brass run").has_value());
   const auto model = load_model(encoder_reference().path);
   ASSERT_TRUE(model.has_value());
   const Result<> needed = need_logits(**model, "brass eval");
