@@ -162,8 +162,12 @@ std::vector<int32_t> classes_in_order(const Automaton& a, const std::vector<uint
       key[c] = to < 0 ? -1 : to == order[i] ? kSelf : of[static_cast<size_t>(to)];
     }
     // A state that steps into the loop of an equal one.
-    for (size_t c = 0; c < 12 && of[state] < 0; c++)
-      if (key[c] >= 0 && rows[static_cast<size_t>(key[c])] == key) of[state] = key[c];
+    for (size_t c = 0; c < 12 && of[state] < 0; c++) {
+      if (key[c] < 0) continue;
+      std::array<int32_t, 13> as_that = key;
+      std::replace(as_that.begin(), as_that.begin() + 12, kSelf, key[c]);
+      if (rows[static_cast<size_t>(key[c])] == as_that) of[state] = key[c];
+    }
     if (of[state] >= 0) continue;
     const auto [place, fresh] = numbers.emplace(key, static_cast<int32_t>(rows.size()));
     of[state] = place->second;

@@ -37,8 +37,8 @@ Result<Automaton> explore(const State& start, const Step& step, const Accepts& a
   return out;
 }
 
-// A small automaton of the language, without states that lead to nothing, numbered as a walk by rows meets them. The empty
-// one has one state, which does not accept.
+// The smallest automaton of the language, its states in the order in which a walk by rows meets them. Equal languages give
+// equal automata; the empty one has one state that does not accept.
 Automaton minimal(const Automaton& automaton);
 
 // The states in an order in which every step leads to a later one or to the same; nothing where there is none.

@@ -110,10 +110,8 @@ class Solver {
 
   Result<bool> add_items(const Case& of, ArrayShape& shape);
   bool close_array(ArrayShape& shape);
-  FormulaId member_value(const Case& of, int32_t key);
   Result<bool> add_named(const Case& of, ObjectShape& shape);
   Result<> add_others(const Case& of, const std::vector<std::string>& named, ObjectShape& shape);
-  Result<> split_keys(const Case& of, const std::vector<std::string>& named, ObjectShape& shape);
   bool close_object(ObjectShape& shape);
   std::unexpected<Error> too_many(size_t limit) const;
 
