@@ -22,8 +22,8 @@ bool split(std::string_view name, uint32_t& layer, std::string_view& rest) {
 bool in_range(std::string_view range, uint32_t layer) {
   if (range == "*") return true;
   uint32_t first = 0, last = UINT32_MAX;
-  const char* end = range.data() + range.size();
-  const char* next = std::from_chars(range.data(), end, first).ptr;
+  const char *begin = range.data(), *end = begin + range.size();
+  const char* next = std::from_chars(begin, end, first).ptr;
   if (next == end) return layer == first;
   if (next + 1 < end) std::from_chars(next + 1, end, last);
   return layer >= first && layer <= last;

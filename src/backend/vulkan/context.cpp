@@ -53,7 +53,7 @@ Result<VkInstance> instance() {
 }
 
 Result<std::vector<VkPhysicalDevice>> physical_devices() {
-  const VkInstance vk = TRY(instance());
+  VkInstance vk = TRY(instance());
   if (vk == VK_NULL_HANDLE) return std::vector<VkPhysicalDevice>{};
   uint32_t n = 0;
   VK_TRY(vkEnumeratePhysicalDevices, vk, &n, nullptr);
@@ -398,7 +398,7 @@ namespace brass {
 
 Result<std::vector<VulkanInfo>> vulkan_devices() {
   std::vector<VulkanInfo> out;
-  for (const VkPhysicalDevice physical : TRY(vulkan::physical_devices()))
+  for (VkPhysicalDevice physical : TRY(vulkan::physical_devices()))
     out.push_back(vulkan::describe(physical, static_cast<uint32_t>(out.size())));
   return out;
 }

@@ -54,7 +54,7 @@ class Lowering {
         std::ranges::any_of(kByLanes, [&](std::string_view name) { return program.starts_with(name); });
     ENSURE(x <= kMaxGroups && y <= kMaxGroups && z <= kMaxGroups, "{}: a grid of {} × {} × {}", op_.name, x,
            y, z);
-    const VkPipeline pipeline = TRY(within(op_.name, d_.programs.find(program, constants, by_lanes)));
+    VkPipeline pipeline = TRY(within(op_.name, d_.programs.find(program, constants, by_lanes)));
     if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier});
     return {};
   }

@@ -13,7 +13,8 @@ constexpr size_t kMaxName = 512;
 
 bool ends_name(int c) {
   constexpr std::string_view kEnds = "<>[]{}()\"'`,=;|";
-  return c == Source::kEnd || c <= ' ' || kEnds.find(static_cast<char>(c)) != std::string_view::npos;
+  static_assert(Source::kEnd < ' ');
+  return c <= ' ' || kEnds.find(static_cast<char>(c)) != std::string_view::npos;
 }
 
 }  // namespace

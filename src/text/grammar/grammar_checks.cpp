@@ -137,7 +137,7 @@ void remove_left_recursion(Grammar::Impl& grammar, std::span<const NodeId> reach
     if (body.kind != NodeKind::kChoice) continue;
     std::vector<NodeId> starts, turns;
     for (const NodeId part : body.parts) {
-      const Node way = grammar.at(part);
+      const Node& way = grammar.at(part);
       if (part == id) continue;  // A: A says nothing
       if (way.kind != NodeKind::kSequence || way.parts[0] != id) {
         starts.push_back(part);
