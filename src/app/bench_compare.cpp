@@ -95,8 +95,9 @@ Result<ModelFlags> side_flags(const ModelFlags& common, const std::string& model
     else if (name == "--device")
       flags.device = value;
     else
-      return wrong_use("flag {}: '{}' is none of --model, --threads, --context, --kv-type, --isa, --device, --gpu",
-                       side, name);
+      return wrong_use(
+          "flag {}: '{}' is none of --model, --threads, --context, --kv-type, --isa, --device, --gpu", side,
+          name);
   }
   return flags;
 }

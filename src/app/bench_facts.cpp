@@ -58,7 +58,8 @@ std::vector<report::Fact> head_facts(Meter& meter, const ModelFlags& flags) {
       {"weights sha256", weights_sha256(file)},
       {"device", meter.engine().device().describe()}};
   if (const std::string name = processor_name(); !name.empty()) facts.push_back({"processor", name});
-  facts.push_back({"driver", (flags.device == "vulkan" ? "brass devices names it; " : "none; ") + system_name()});
+  facts.push_back(
+      {"driver", (flags.device == "vulkan" ? "brass devices names it; " : "none; ") + system_name()});
   if (const std::string clock = clock_text(); !clock.empty()) facts.push_back({"clocks at the start", clock});
   const std::string kv = flags.kv_type.empty() ? "default" : flags.kv_type;
   facts.push_back({"keys, values", fmt::format("{} ({:.4g} and {:.4g} bytes a value)", kv,

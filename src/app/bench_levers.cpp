@@ -303,7 +303,8 @@ std::vector<Lever> Levers::not_here() {
   };
   return {lever("speculation", "several drafted tokens are checked by one read of the weights",
                 "this program drafts none, so there is no acceptance to measure"),
-          lever("gpu-layers", "some layers on a GPU", "a model runs on one device; all of it on a GPU: brass bench MODEL --device vulkan"),
+          lever("gpu-layers", "some layers on a GPU",
+                "a model runs on one device; all of it on a GPU: brass bench MODEL --device vulkan"),
           lever("experts", "a mixture of experts of equal quality reads fewer bytes a token",
                 "it is another model: bench its file, then brass bench compare")};
 }

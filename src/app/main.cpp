@@ -25,7 +25,8 @@ constexpr Command kCommands[] = {
     {"explain", "the plan that is executed, with its bytes and flops",
      "brass explain smollm2 --phase prefill:512", declare_explain},
     {"devices", "what there is to compute on", "brass devices", declare_devices},
-    {"bench", "two numbers, where every byte goes, what each lever would buy", "brass bench smollm2", declare_bench},
+    {"bench", "two numbers, where every byte goes, what each lever would buy", "brass bench smollm2",
+     declare_bench},
     {"rounds", "measure on request, for comparisons", "echo \"pp 512 tg 64\" | brass rounds smollm2",
      declare_rounds},
 };

@@ -49,8 +49,9 @@ struct PoolSpec {  // of one memory group
 
 // What a device reaches when nothing but memory, or nothing but products, is at work: ceilings for reports.
 struct DeviceProbe {
-  double bandwidth;          // bytes a second, read from memory
-  double int8_ops, f32_ops;  // multiplications and additions a second, of products whose operands are in caches
+  double bandwidth;  // bytes a second, read from memory
+  double int8_ops,
+      f32_ops;  // multiplications and additions a second, of products whose operands are in caches
 };
 
 using PlanHandle = int32_t;

@@ -23,7 +23,7 @@ Parsed parse(std::string_view name) {
   return p;
 }
 
-constexpr std::string_view kSmall[] = {"ffn_gate_inp", "ffn_gate_inp_shexp", "ssm_conv1d", "ssm_x",
+constexpr std::string_view kSmall[] = {"ffn_gate_inp", "ffn_gate_inp_shexp", "ssm_conv1d",   "ssm_x",
                                        "ssm_dt",       "shortconv.conv",     "position_embd"};
 
 bool stays_float(const ShapedTensor& t) {
@@ -105,7 +105,8 @@ bool is_mix(std::string_view mix) {
 Result<std::map<std::string, Type>> mix_types(std::string_view mix, std::span<const ShapedTensor> tensors,
                                               uint32_t experts) {
   if (!is_mix(mix))
-    return fail_hint("one of Q4_K_M, IQ3_M, MXFP4_MOE, " + supported_format_names(), "mix '{}' is not known", mix);
+    return fail_hint("one of Q4_K_M, IQ3_M, MXFP4_MOE, " + supported_format_names(), "mix '{}' is not known",
+                     mix);
   const Format* uniform = find_format(mix);
   Mixer mixer(mix == "IQ3_M", tensors, experts);
   std::map<std::string, Type> types;

@@ -43,14 +43,16 @@ TEST(Shape, BytesOfADecodedToken) {
 // Keys and values in f16: 32 KiB a cached token of the hybrid, 147.5 kB of the dense one.
 TEST(Shape, BytesOfACachedToken) {
   for (const auto& [name, bytes] : {std::pair{"qwen3.5-9b", 32768u}, std::pair{"qwen3-8b", 147456u}}) {
-    const uint64_t none = decode_cost(name, "Q4_K_M", 0).kv_read, some = decode_cost(name, "Q4_K_M", 1000).kv_read;
+    const uint64_t none = decode_cost(name, "Q4_K_M", 0).kv_read,
+                   some = decode_cost(name, "Q4_K_M", 1000).kv_read;
     EXPECT_EQ(some - none, 1000u * bytes) << name;
   }
 }
 
 TEST(Shape, EveryPublishedShapeHasAPlan) {
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(shape_path("x")).parent_path())) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(shape_path("x")).parent_path())) {
     const std::string name = entry.path().stem().string();
     for (const std::string_view mix : {"Q4_K_M", "IQ3_M", "Q8_0", "MXFP4_MOE"}) {
       const Shaped model = shaped(name, mix);
@@ -66,7 +68,9 @@ TEST(Shape, EveryPublishedShapeHasAPlan) {
 TEST(Shape, AFileOfItLoads) {
   const TempFolder folder;
   ShapeSpec spec{.architecture = "qwen3", .vocabulary = 300, .optional = {"output.weight"}};
-  const auto number = [&](const std::string& key, uint32_t n) { spec.metadata.emplace_back("qwen3." + key, n); };
+  const auto number = [&](const std::string& key, uint32_t n) {
+    spec.metadata.emplace_back("qwen3." + key, n);
+  };
   number("block_count", 3), number("context_length", 64), number("embedding_length", 256);
   number("feed_forward_length", 512), number("attention.head_count", 4), number("attention.head_count_kv", 2);
   number("attention.key_length", 64), number("attention.value_length", 64);
@@ -76,7 +80,8 @@ TEST(Shape, AFileOfItLoads) {
   gguf::SynthSpec file{.architecture = "qwen3", .metadata = spec.metadata};
   file.pooled = true;
   file.metadata.emplace_back("tokenizer.ggml.model", "none");
-  for (const ShapedTensor& t : model->tensors) file.tensors.push_back({.name = t.name, .dims = t.dims, .type = t.type});
+  for (const ShapedTensor& t : model->tensors)
+    file.tensors.push_back({.name = t.name, .dims = t.dims, .type = t.type});
   const std::string path = folder / "shape.gguf";
   ASSERT_TRUE(gguf::synthesize(file, path).has_value());
   const auto loaded = load_model(path);
