@@ -163,7 +163,7 @@ TEST(SchemaKeywords, HostileSchemasAreQuick) {
     if (ready) judge(*ready, R"({"k": "v77", "a": [1, 2, 3]})");
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
     if (kSanitized) continue;  // times say nothing
-    EXPECT_LT(took.count(), 5.0) << schema.substr(0, 120);
+    EXPECT_LT(took.count(), 20.0) << schema.substr(0, 120);
   }
 }
 
