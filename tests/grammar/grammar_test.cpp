@@ -73,7 +73,9 @@ TEST(Grammar, ManyAlternativesAreQuick) {
   EXPECT_TRUE(accepts(m, "choice 99999"));
   EXPECT_FALSE(begins(m, "choice 999990"));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  if (!kSanitized) EXPECT_LT(seconds.count(), 20.0);
+  if (!kSanitized) {
+    EXPECT_LT(seconds.count(), 20.0);
+  }
   Grammar other;
   std::vector<NodeId> ways;
   for (int i = 0; i < 100'000; ++i)

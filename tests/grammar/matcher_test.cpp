@@ -110,7 +110,9 @@ TEST(Matcher, AmbiguityCostsNoMoreThanPlaces) {
   EXPECT_TRUE(accepts(m, text));
   EXPECT_FALSE(begins(m, text + "b"));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  if (!kSanitized) EXPECT_LT(seconds.count(), 8.0);
+  if (!kSanitized) {
+    EXPECT_LT(seconds.count(), 8.0);
+  }
 }
 
 struct ObjectCase {

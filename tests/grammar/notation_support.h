@@ -52,7 +52,9 @@ void expect_soon(Work work, double seconds = 2, std::source_location here = std:
   const auto begin = std::chrono::steady_clock::now();
   work();
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!kSanitized) EXPECT_LT(took, 4 * seconds) << "line " << here.line();
+  if (!kSanitized) {
+    EXPECT_LT(took, 4 * seconds) << "line " << here.line();
+  }
 }
 
 inline std::string repeated(std::string_view text, size_t count) {

@@ -130,7 +130,9 @@ TEST(Regex, CountsCostNothingUntilTheyAreUsed) {
   EXPECT_FALSE(arena.matches_empty(id));
   EXPECT_TRUE(arena.matches_empty(arena.derivative(id, U'x')));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  if (!kSanitized) EXPECT_LT(seconds.count(), 8.0);
+  if (!kSanitized) {
+    EXPECT_LT(seconds.count(), 8.0);
+  }
 }
 
 TEST(Regex, HostilePatternsAreCheap) {
@@ -147,7 +149,9 @@ TEST(Regex, HostilePatternsAreCheap) {
   for (int i = 0; i < 20; ++i) id = arena.derivative(id, i % 2 == 0 ? U'a' : U'b');
   EXPECT_TRUE(arena.matches_empty(id));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  if (!kSanitized) EXPECT_LT(seconds.count(), 20.0);
+  if (!kSanitized) {
+    EXPECT_LT(seconds.count(), 20.0);
+  }
 }
 
 TEST(Regex, ManyLiterals) {
