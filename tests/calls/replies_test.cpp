@@ -56,11 +56,11 @@ void check(const Reply& reply) {
   const json wanted = json::parse(reply.calls);
   EXPECT_EQ(got.calls.size(), wanted.size()) << reply.family << ": " << text << "\n" << text_of(got);
   for (size_t i = 0; i < got.calls.size() && i < wanted.size(); i++) {
-    EXPECT_EQ(got.calls[i].name, wanted[i][0]) << text;
+    EXPECT_EQ(got.calls[i].name, wanted[i][0].get<std::string>()) << text;
     EXPECT_EQ(json::parse(got.calls[i].arguments, nullptr, false), wanted[i][1]) << text << "\n"
                                                                                  << text_of(got);
     if (wanted[i].size() > 2) {
-      EXPECT_EQ(got.calls[i].id, wanted[i][2]) << text;
+      EXPECT_EQ(got.calls[i].id, wanted[i][2].get<std::string>()) << text;
     }
   }
   std::vector<size_t> all;
