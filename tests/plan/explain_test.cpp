@@ -6,8 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "golden_text.h"
 #include "graph_builder.h"
 #include "profiles.h"
 
@@ -16,22 +16,9 @@ namespace {
 
 void expect_golden(const std::string& name, const std::string& text) {
   const auto path = std::filesystem::path(BRASS_SOURCE_DIR) / "tests/plan/golden" / name;
-  std::ifstream file(path);
-  const std::string expected{std::istreambuf_iterator<char>(file), {}};
-  if (text == expected) return;
   const auto actual = std::filesystem::temp_directory_path() / name;
-  std::ofstream(actual) << text;
-  std::istringstream a(expected), b(text);
-  std::string left, right;
-  int line = 0;
-  do {
-    line++;
-    left.clear(), right.clear();
-    std::getline(a, left);
-    std::getline(b, right);
-  } while (left == right && (a || b));
-  ADD_FAILURE() << path << " line " << line << "\n  expected: " << left << "\n  found:    " << right
-                << "\n  if meant: cp " << actual << ' ' << path;
+  if (!expect_golden_text(path, text, "cp " + actual.string() + " " + path.string()))
+    std::ofstream(actual) << text;
 }
 
 std::string explained(const TinyModel& model, PlanKey key, const Caps& caps, uint64_t depth) {

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <map>
 #include <regex>
-#include <sstream>
 
+#include "golden_text.h"
 #include "model/model.h"
 #include "plan/explain.h"
 #include "profiles.h"
@@ -70,19 +70,7 @@ void expect_golden(const fs::path& path, const std::string& text) {
     std::ofstream(path) << text;
     return;
   }
-  std::ifstream file(path);
-  const std::string expected{std::istreambuf_iterator<char>(file), {}};
-  if (text == expected) return;
-  std::istringstream a(expected), b(text);
-  std::string left, right;
-  int line = 0;
-  do {
-    line++;
-    left.clear(), right.clear();
-    std::getline(a, left);
-    std::getline(b, right);
-  } while (left == right && (a || b));
-  ADD_FAILURE() << path << " line " << line << "\n  expected: " << left << "\n  found:    " << right;
+  expect_golden_text(path, text, "run again with BRASS_WRITE_GOLDEN=1");
 }
 
 TEST(FamilyGolden, Explain) {

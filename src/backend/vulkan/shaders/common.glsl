@@ -20,6 +20,11 @@ layout(buffer_reference, std430, buffer_reference_align = 1) readonly buffer Byt
   uint8_t v[];
 };
 
+// Row r of a slice as a row of its tensor (RowSlice of graph/graph.h).
+uint row_of_slice(uint r, uint first, uint run, uint stride) {
+  return run == 0 ? first + r : first + r / run * stride + r % run;
+}
+
 #define kInfinity uintBitsToFloat(0x7f800000u)
 
 // ActKind of graph/act_kind.h, in its order.

@@ -11,7 +11,7 @@ layout(push_constant) uniform Push {
   uint row_bytes, width, y_stride, first, run, stride;
 } p;
 
-uint tensor_row(uint r) { return p.run == 0 ? p.first + r : p.first + r / p.run * p.stride + r % p.run; }
+uint tensor_row(uint r) { return row_of_slice(r, p.first, p.run, p.stride); }
 
 void main() {
   const uint i = gl_GlobalInvocationID.x, t = gl_WorkGroupID.y;

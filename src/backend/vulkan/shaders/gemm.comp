@@ -16,7 +16,7 @@ layout(push_constant) uniform Push {
 } p;
 shared float ws[kDepth][kTile + 1], xs[kDepth][kTile + 1];
 
-uint tensor_row(uint r) { return p.run == 0 ? p.first + r : p.first + r / p.run * p.stride + r % p.run; }
+uint tensor_row(uint r) { return row_of_slice(r, p.first, p.run, p.stride); }
 
 // Each thread eight columns of one row of W and of one row of x; zeros outside.
 void load(uint n, uint t, uint k) {

@@ -22,7 +22,7 @@ layout(push_constant) uniform Push {
   uint out_rows;            // kHeads: of a head
   uint has_bias, own_input;
 } p;
-uint tensor_row(uint r) { return p.run == 0 ? p.first + r : p.first + r / p.run * p.stride + r % p.run; }
+uint tensor_row(uint r) { return row_of_slice(r, p.first, p.run, p.stride); }
 
 // Row n of y as a row of W's part that the step reads, and where its input begins.
 void place(uint n, uint t, uint slot, out uint row, out uint column) {
