@@ -10,6 +10,7 @@
 #include "hub/digest.h"
 #include "model/mix.h"
 #include "report/format.h"
+#include "runtime/divergence.h"
 
 namespace brass::app {
 namespace {
@@ -21,10 +22,17 @@ using report::Phases;
 constexpr uint32_t kBatch = 4;
 constexpr uint32_t kBatchSteps = 12;
 constexpr double kLongestVerification = 120;  // seconds
+constexpr uint32_t kQualityTokens = 512;      // of the prompt, over which predictions are compared
+constexpr std::string_view kUnmeasuredQuality = "not measured: --verify does (or brass eval --against)";
+
+struct Verified {
+  LeverOutcome outcome;
+  std::string quality;  // "": what the lever says already
+};
 
 struct Candidate {
   Lever lever;
-  std::function<Result<LeverOutcome>()> verify;  // empty: cannot be run here
+  std::function<Result<Verified>()> verify;  // empty: cannot be run here
 };
 
 std::string sha256_of(const std::string& text) {
@@ -60,15 +68,24 @@ class Levers {
     return outcome(report::compose(speed, w_), w_.prompt);
   }
 
-  // The workload, run by an engine with other flags.
-  std::function<Result<LeverOutcome>()> run_with(ModelFlags flags) const {
+  // The workload, run by an engine with other flags. `exact`: it has the same bits, so there is no quality to measure.
+  std::function<Result<Verified>()> run_with(ModelFlags flags, bool exact) const {
     if (w_.positions() > meter_.model().info.context_length) return {};
-    return [this, flags = std::move(flags)]() -> Result<LeverOutcome> {
+    return [this, exact, flags = std::move(flags)]() -> Result<Verified> {
       const std::unique_ptr<Meter> changed = TRY(Meter::open(flags, {.context = w_.positions()}));
       TRY_VOID(changed->request(std::min(w_.prompt, Meter::kChunk), 8));  // warm-up
       const Request r = TRY(changed->request(w_.prompt, w_.reply));
-      return outcome({r.prefill, r.decode()}, w_.prompt);
+      Verified v{.outcome = outcome({r.prefill, r.decode()}, w_.prompt), .quality = {}};
+      if (!exact) v.quality = TRY(quality_of(*changed));
+      return v;
     };
+  }
+  // How far the changed engine's predictions of the prompt are from the measured one's.
+  Result<std::string> quality_of(Meter& changed) const {
+    const uint32_t tokens = std::min({kQualityTokens, meter_.context(), changed.context()});
+    const Divergence d = TRY(measure_divergence(meter_.engine(), changed.engine(), meter_.prompt(tokens)));
+    return fmt::format("KL {:.5f} nats a token, the same first choice at {:.1f} % of {} tokens", d.mean_kl(),
+                       100 * d.same_top_share(), d.positions);
   }
 
   Result<std::optional<Candidate>> kv_type();
@@ -106,13 +123,13 @@ Result<std::optional<Candidate>> Levers::kv_type() {
   Lever lever{
       .name = "kv-" + flags.kv_type,
       .change = fmt::format("keys and values as {}: --kv-type {}", flags.kv_type, flags.kv_type),
-      .quality = "not measured here: brass eval gives the KL of both",
+      .quality = std::string(kUnmeasuredQuality),
       .bytes_saved = static_cast<int64_t>(before - after),
       .predicted = composed(speed),
       .unavailable = {},
       .assumption = "what grows with depth in decode is reading keys and values; prefill stays as it is",
       .prediction_sha256 = {}};
-  return Candidate{std::move(lever), run_with(std::move(flags))};
+  return Candidate{std::move(lever), run_with(std::move(flags), false)};
 }
 
 Result<std::optional<Candidate>> Levers::fewer_threads() {
@@ -138,7 +155,7 @@ Result<std::optional<Candidate>> Levers::fewer_threads() {
               .unavailable = {},
               .assumption = "each phase slows down as its bound does: probes with both thread counts",
               .prediction_sha256 = {}};
-  return Candidate{std::move(lever), run_with(std::move(flags))};
+  return Candidate{std::move(lever), run_with(std::move(flags), true)};
 }
 
 Result<std::optional<Candidate>> Levers::batch() {
@@ -168,11 +185,11 @@ Result<std::optional<Candidate>> Levers::batch() {
           "weights are read once a step; a row costs at least what it does in prefill; attention is each "
           "sequence's own",
       .prediction_sha256 = {}};
-  return Candidate{std::move(lever), [this, kept, shared]() -> Result<LeverOutcome> {
+  return Candidate{std::move(lever), [this, kept, shared]() -> Result<Verified> {
                      std::vector<double> steps = TRY(meter_.decode_together(kept, kBatch, kBatchSteps));
                      steps.erase(steps.begin(),
                                  steps.begin() + 2);  // a first plan, and pages that are copied
-                     return shared(report::median(steps));
+                     return Verified{shared(report::median(steps)), {}};
                    }};
 }
 
@@ -187,16 +204,16 @@ Result<std::optional<Candidate>> Levers::cached_prefix() {
               .unavailable = {},
               .assumption = "the last token costs one decode step",
               .prediction_sha256 = {}};
-  std::function<Result<LeverOutcome>()> verify;
+  std::function<Result<Verified>()> verify;
   if (w_.positions() <= meter_.context())
-    verify = [this]() -> Result<LeverOutcome> {
+    verify = [this]() -> Result<Verified> {
       const SequenceId base = TRY(meter_.engine().create_sequence());
       Result<std::vector<Chunk>> held = meter_.extend(base, w_.prompt - 1);
       Result<Request> r =
           held ? meter_.request_behind(base, w_.reply) : Result<Request>(std::unexpected(held.error()));
       meter_.engine().drop(base);
       if (!r) return std::unexpected(r.error());
-      return outcome({r->prefill, r->decode()}, r->prompt - r->cached);
+      return Verified{outcome({r->prefill, r->decode()}, r->prompt - r->cached), {}};
     };
   return Candidate{std::move(lever), std::move(verify)};
 }
@@ -220,13 +237,13 @@ Result<std::optional<Candidate>> Levers::other_file() {
   Lever lever{.name = "other-file",
               .change = fmt::format("the file {}: {} of weights a token", options_.other,
                                     report::format_bytes(static_cast<uint64_t>(after))),
-              .quality = "not measured here: brass eval gives the KL of both",
+              .quality = std::string(kUnmeasuredQuality),
               .bytes_saved = static_cast<int64_t>(before - after),
               .predicted = composed(speed),
               .unavailable = {},
               .assumption = "decode reaches the same share of the bandwidth; prefill stays as it is",
               .prediction_sha256 = {}};
-  return Candidate{std::move(lever), run_with(std::move(flags))};
+  return Candidate{std::move(lever), run_with(std::move(flags), false)};
 }
 
 // The model's tensors as a mix is asked for them, and how many experts a layer has.
@@ -339,7 +356,9 @@ Result<> pull_levers(const LeverOptions& options, Meter& meter, Measurement& mea
                                          report::format_seconds(lever.predicted->seconds)));
     } else {
       progress.say("Verifying " + lever.name, lever.predicted->seconds);
-      lever.measured = TRY(candidates[i].verify());
+      Verified seen = TRY(candidates[i].verify());
+      lever.measured = seen.outcome;
+      if (!seen.quality.empty()) lever.quality = std::move(seen.quality);
     }
   }
   return {};

@@ -14,7 +14,8 @@
 namespace brass::app {
 namespace {
 
-constexpr uint32_t kDepths[] = {512, 4096, 16384, 32768};
+// Doublings: where keys and values outgrow a cache the curve bends, and a straight line over the bend is 12 % off.
+constexpr uint32_t kDepths[] = {512, 1024, 2048, 4096, 8192, 16384, 32768};
 constexpr uint32_t kMostDecodeTokens = 32, kFewestDecodeTokens = 8;
 constexpr double kDecodeRoundSeconds = 0.5;
 constexpr uint32_t kChunksAPoint = 4;  // of the prefill curve

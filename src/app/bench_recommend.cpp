@@ -154,8 +154,9 @@ Result<> bench_recommend(const BenchFlags& flags) {
       "faster{}.\n",
       best->text, report::format_seconds(*best->seconds), report::format_bytes(best->memory),
       (1 - kWorthIt) * 100,
-      best->kv_type == "int8" ? ". int8 keys and values cost a little quality: brass eval says how much"
-                              : "");
+      best->kv_type == "int8"
+          ? ". int8 keys and values cost a little quality: brass eval --against-kv-type int8 says how much"
+          : "");
   return {};
 }
 

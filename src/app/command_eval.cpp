@@ -1,10 +1,11 @@
-// brass eval: teacher-forced logits and negative log-likelihoods of a text.
+// brass eval: teacher-forced logits and negative log-likelihoods of a text; how far another file or cache is from it.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/session.h"
+#include "runtime/divergence.h"
 
 namespace brass::app {
 namespace {
@@ -14,6 +15,8 @@ using Json = nlohmann::ordered_json;
 struct Flags {
   ModelFlags model;
   std::string text_file, ids, ids_file;
+  std::string against,
+      against_kv_type;  // another file of the same vocabulary, another type of keys and values
   uint32_t top = 10;
   uint32_t chunk = 64;
   bool json = false;
@@ -80,17 +83,15 @@ Result<> eval_window(Engine& engine, SequenceId sequence, std::span<const int32_
 // from the one before, so windows overlap by one token.
 Result<std::vector<Position>> eval_all(Engine& engine, std::span<const int32_t> ids, uint32_t top,
                                        uint32_t& windows) {
-  const SequenceId sequence = TRY(engine.create_sequence());
-  engine.want_logits(sequence, LogitRows::kAll);
   std::vector<Position> positions;
   const size_t span = engine.context();
   for (size_t begin = 0;;) {
     const size_t end = std::min(ids.size(), begin + span);
     if (begin > 0) positions.pop_back();  // the shared token's prediction comes from the new window
+    const SequenceId sequence = TRY(engine.create_sequence());
+    engine.want_logits(sequence, LogitRows::kAll);
+    TRY_VOID(eval_window(engine, sequence, ids.subspan(begin, end - begin), top, positions));
     engine.drop(sequence);
-    const SequenceId again = TRY(engine.create_sequence());
-    engine.want_logits(again, LogitRows::kAll);
-    TRY_VOID(eval_window(engine, again, ids.subspan(begin, end - begin), top, positions));
     windows++;
     if (end == ids.size()) return positions;
     begin = end - 1;
@@ -98,7 +99,8 @@ Result<std::vector<Position>> eval_all(Engine& engine, std::span<const int32_t> 
 }
 
 Json to_json(const Flags& flags, const Engine& engine, const std::vector<int32_t>& ids,
-             const std::vector<Position>& positions, double mean, uint32_t windows) {
+             const std::vector<Position>& positions, double mean, uint32_t windows,
+             const std::optional<Divergence>& divergence) {
   Json out;
   out["model"] = engine.model().file->path();
   out["device"] = engine.device().describe();
@@ -120,9 +122,32 @@ Json to_json(const Flags& flags, const Engine& engine, const std::vector<int32_t
   out["mean_nll"] = scored ? Json(mean) : Json(nullptr);
   out["ppl"] = scored ? Json(std::exp(mean)) : Json(nullptr);
   if (windows > 1) out["windows"] = {{"count", windows}, {"tokens", engine.context()}};
-  (void)flags;
+  if (divergence)
+    out["against"] = {
+        {"model", flags.against.empty() ? Json(nullptr) : Json(flags.against)},
+        {"kv_type", flags.against_kv_type.empty() ? Json(nullptr) : Json(flags.against_kv_type)},
+        {"positions", divergence->positions},
+        {"mean_kl", divergence->mean_kl()},
+        {"largest_kl", divergence->kl_largest},
+        {"same_top", divergence->same_top_share()}};
   return out;
 }
+
+// The mean over windows as eval_all() cuts them; a window's first token has no context in either model.
+Result<Divergence> compare_with(const Flags& flags, Engine& base, std::span<const int32_t> ids) {
+  ModelFlags changed = flags.model;
+  if (!flags.against.empty()) changed.model = flags.against;
+  if (!flags.against_kv_type.empty()) changed.kv_type = flags.against_kv_type;
+  const std::unique_ptr<Engine> other =
+      TRY(open_engine(changed, {.context = base.context(), .chunk = flags.chunk}));
+  const size_t span = std::min(base.context(), other->context());
+  Divergence sum;
+  for (size_t begin = 0; begin < ids.size(); begin += span)
+    sum.add(TRY(measure_divergence(base, *other, ids.subspan(begin, std::min(span, ids.size() - begin)))));
+  return sum;
+}
+
+bool compares(const Flags& flags) { return !flags.against.empty() || !flags.against_kv_type.empty(); }
 
 Result<> run_eval(const Flags& flags) {
   std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags.model))));
@@ -142,11 +167,16 @@ Result<> run_eval(const Flags& flags) {
   if (windows > 1)
     fmt::print(stderr, "{} tokens are more than the context of {}: evaluated in {} windows\n", ids.size(),
                engine->context(), windows);
+  std::optional<Divergence> divergence;
+  if (compares(flags)) divergence = TRY(compare_with(flags, *engine, ids));
   if (flags.json) {
-    fmt::print("{}\n", to_json(flags, *engine, ids, positions, mean, windows).dump());
+    fmt::print("{}\n", to_json(flags, *engine, ids, positions, mean, windows, divergence).dump());
   } else {
     fmt::print("{}\n{}\n{} tokens\nmean nll {:.6f}\nppl      {:.4f}\n", engine->model().file->path(),
                engine->device().describe(), ids.size(), mean, std::exp(mean));
+    if (divergence)
+      fmt::print("KL       {:.6f} nats a token, {:.4f} at most; the same first choice at {:.1f} %\n",
+                 divergence->mean_kl(), divergence->kl_largest, 100 * divergence->same_top_share());
   }
   return {};
 }
@@ -160,6 +190,11 @@ Body declare_eval(Arguments& arguments) {
   arguments.option("--text-file", flags->text_file, "a text ('-': standard input)");
   arguments.option("--ids", flags->ids, "token ids: 1,2,3");
   arguments.option("--ids-file", flags->ids_file, "a file of token ids");
+  arguments.option(
+      "--against", flags->against,
+      "another file of the same model: also print the KL divergence of its predictions from MODEL's");
+  arguments.option("--against-kv-type", flags->against_kv_type,
+                   "the same with keys and values of this type (with --against: of that file)");
   arguments.option("--top", flags->top, "best logits to show at each position");
   arguments.option("--chunk", flags->chunk, "tokens computed together");
   arguments.flag("--json", flags->json, "machine-readable");

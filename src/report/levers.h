@@ -38,7 +38,7 @@ struct LeverOutcome {
 struct Lever {
   std::string name;         // "kv-int8"
   std::string change;       // "keys and values as int8: --kv-type int8"
-  std::string quality;      // "KL 0.0004 (measured by brass eval)", "none", "not measured"
+  std::string quality;      // "KL 0.0004 nats a token, …", "none", "not measured"
   int64_t bytes_saved = 0;  // of a decoded token at the workload's depth
   std::optional<LeverOutcome> predicted;
   std::string unavailable;  // why there is no prediction here; "": there is one

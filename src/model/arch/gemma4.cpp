@@ -115,7 +115,8 @@ ValueId feed_forward(Builder& b, ValueId x, const Params& g, uint32_t i) {
     ValueId routed = b.rms_norm(x, b.block("ffn_gate_inp.scale"), g.decoder.eps);
     routed = b.scale(routed, 1 / root, b.block("ffn_gate_inp_scale"));
     const ValueId m = expert_ffn(b, normed(b, x, g, "pre_ffw_norm_2"), g.experts, routed);
-    z = b.add(normed(b, z, g, "post_ffw_norm_1"), normed(b, m, g, "post_ffw_norm_2"), b.block("ffn_both"));
+    z = normed(b, z, g, "post_ffw_norm_1");
+    z = b.add(z, normed(b, m, g, "post_ffw_norm_2"), b.block("ffn_both"));
   }
   return normed(b, z, g, "post_ffw_norm");
 }

@@ -26,9 +26,10 @@ Result<> describe_granite(Builder& b) {
   d.logit_scale = 1 / TRY(b.positive_or("logit_scale", 1));
   if (TRY(has_experts(b)))
     d.ffn = experts_or_dense(b, p, TRY(read_experts(b, {.renormalize = true, .width = p.ff[0]})));
-  if (hybrid)
-    d.mixer = either(layers_without_attention(p), TRY(read_mamba2(b, p, add_state_group(b))),
-                     attention_mixer(b, p, d.attention));
+  if (hybrid) {
+    const Mixer mamba = TRY(read_mamba2(b, p, add_state_group(b)));
+    d.mixer = either(layers_without_attention(p), mamba, attention_mixer(b, p, d.attention));
+  }
   decoder(b, p, d);
   return {};
 }
