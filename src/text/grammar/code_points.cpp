@@ -5,48 +5,59 @@
 #include <algorithm>
 
 namespace brass::grammar {
-namespace {
 
-constexpr char32_t kLast = 0x10FFFF, kFirstSurrogate = 0xD800, kLastSurrogate = 0xDFFF;
+CodePoints all_code_points() { return complement({}); }
 
-}  // namespace
-
-CodePoints all_code_points() { return {{0, kFirstSurrogate - 1}, {kLastSurrogate + 1, kLast}}; }
-
-CodePoints normal_form(CodePoints ranges) {
-  CodePoints split;
-  for (const auto& [low, high] : ranges) {
-    if (low < kFirstSurrogate) split.emplace_back(low, std::min<char32_t>(high, kFirstSurrogate - 1));
-    if (high > kLastSurrogate) split.emplace_back(std::max<char32_t>(low, kLastSurrogate + 1), high);
+CodePoints normalized(CodePoints points) {
+  std::sort(points.begin(), points.end());
+  CodePoints out;
+  const auto add = [&](char32_t low, char32_t high) {
+    if (low > high) return;
+    if (!out.empty() && low <= out.back().second + 1) {
+      out.back().second = std::max(out.back().second, high);
+    } else {
+      out.emplace_back(low, high);
+    }
+  };
+  for (const auto& [low, high] : points) {  // surrogates are no characters
+    add(low, std::min<char32_t>(high, 0xD7FF));
+    if (high > 0xDFFF) add(std::max<char32_t>(low, 0xE000), std::min(high, kLastPoint));
   }
-  std::ranges::sort(split);
-  CodePoints result;
-  for (const auto& [low, high] : split) {
-    const bool joins = !result.empty() && low <= result.back().second + 1;
-    if (joins)
-      result.back().second = std::max(result.back().second, high);
-    else
-      result.emplace_back(low, high);
-  }
-  return result;
+  return out;
 }
 
-CodePoints all_but(const CodePoints& set) {
-  CodePoints gaps;
+CodePoints complement(const CodePoints& points) {
+  CodePoints out;
   char32_t next = 0;
-  for (const auto& [low, high] : set) {
-    if (low > next) gaps.emplace_back(next, low - 1);
+  for (const auto& [low, high] : points) {
+    if (low > next) out.emplace_back(next, low - 1);
     next = high + 1;
   }
-  if (next <= kLast) gaps.emplace_back(next, kLast);
-  return normal_form(std::move(gaps));
+  if (next <= kLastPoint) out.emplace_back(next, kLastPoint);
+  return normalized(std::move(out));
 }
 
-CodePoints any_case(const CodePoints& set) {
+CodePoints intersection(const CodePoints& a, const CodePoints& b) {
+  CodePoints out;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const char32_t low = std::max(a[i].first, b[j].first), high = std::min(a[i].second, b[j].second);
+    if (low <= high) out.emplace_back(low, high);
+    a[i].second < b[j].second ? ++i : ++j;
+  }
+  return out;
+}
+
+bool contains(const CodePoints& points, char32_t point) {
+  const auto after = std::upper_bound(points.begin(), points.end(), point,
+                                      [](char32_t p, const auto& range) { return p < range.first; });
+  return after != points.begin() && point <= std::prev(after)->second;
+}
+
+CodePoints any_case(const CodePoints& points) {
   // No character beyond this plane's last letter pairs has another case (Unicode 15, CaseFolding.txt).
   constexpr char32_t kLastCased = 0x1E943;
-  CodePoints result = set;
-  for (const auto& [low, high] : set) {
+  CodePoints result = points;
+  for (const auto& [low, high] : points) {
     for (char32_t c = low; c <= std::min(high, kLastCased); ++c) {
       for (const utf8proc_int32_t other : {utf8proc_tolower(static_cast<utf8proc_int32_t>(c)),
                                            utf8proc_toupper(static_cast<utf8proc_int32_t>(c))})
@@ -54,7 +65,7 @@ CodePoints any_case(const CodePoints& set) {
           result.emplace_back(static_cast<char32_t>(other), static_cast<char32_t>(other));
     }
   }
-  return normal_form(std::move(result));
+  return normalized(std::move(result));
 }
 
 }  // namespace brass::grammar

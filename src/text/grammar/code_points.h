@@ -1,16 +1,21 @@
-// Sets of code points as sorted ranges (CodePoints of regex.h), for the notations.
+// Sets of code points as sorted ranges (CodePoints of regex.h).
+//
+// Invariants: arguments and results are normalized, but where it is said: sorted, disjoint, adjacent ranges joined, without
+// surrogates.
 #pragma once
 
 #include "text/grammar/regex.h"
 
 namespace brass::grammar {
 
-CodePoints all_code_points();  // without surrogates
-// Sorted, disjoint, without surrogates; adjacent ranges joined.
-CodePoints normal_form(CodePoints ranges);
-// What a set in normal form lacks.
-CodePoints all_but(const CodePoints& set);
+constexpr char32_t kLastPoint = 0x10FFFF;
+
+CodePoints all_code_points();
+CodePoints normalized(CodePoints points);  // of ranges in any order
+CodePoints complement(const CodePoints& points);
+CodePoints intersection(const CodePoints& a, const CodePoints& b);
+bool contains(const CodePoints& points, char32_t point);
 // With the simple upper and lower case of each, as far as these are single characters.
-CodePoints any_case(const CodePoints& set);
+CodePoints any_case(const CodePoints& points);
 
 }  // namespace brass::grammar

@@ -4,6 +4,7 @@
 
 #include "text/grammar/code_points.h"
 #include "text/grammar/ebnf.h"
+#include "text/grammar/notation_text.h"
 #include "text/tokenizer_utf8.h"
 
 namespace brass::grammar {
@@ -11,11 +12,13 @@ namespace {
 
 using ExprId = Ebnf::ExprId;
 
+constexpr NotationStyle kStyle{.letters = "nrt", .themselves = "\\\"[]-^"};
+
 bool is_name(char c) { return is_word_start(c) || is_digit(c) || c == '-'; }
 
-class GbnfParser {
+class GbnfParser : private NotationText {
  public:
-  explicit GbnfParser(std::string_view source) : in_(source) {}
+  explicit GbnfParser(std::string_view source) : NotationText(source, kStyle) {}
 
   Result<std::shared_ptr<const Grammar>> run() {
     skip_blanks(true);
@@ -24,29 +27,6 @@ class GbnfParser {
   }
 
  private:
-  // Blanks and comments; line ends too, where a rule can not end.
-  void skip_blanks(bool lines) {
-    for (;;) {
-      const char c = in_.peek();
-      if (c == '#') {
-        while (!in_.at_end() && in_.peek() != '\n' && in_.peek() != '\r') in_.skip();
-      } else if (c == ' ' || c == '\t' || (lines && (c == '\n' || c == '\r'))) {
-        in_.skip();
-      } else {
-        return;
-      }
-    }
-  }
-
-  // At the end of a line: whether the next line with anything on it goes on with this rule.
-  bool goes_on() {
-    SourceText here = in_;
-    skip_blanks(true);
-    if (in_.peek() == '|') return true;
-    in_ = here;
-    return false;
-  }
-
   std::string_view name() {
     const size_t begin = in_.offset();
     while (is_name(in_.peek())) in_.skip();
@@ -61,7 +41,7 @@ class GbnfParser {
     if (!in_.take("::=")) return fail_at(in_.place(), "{} where '::=' is expected", in_.describe());
     skip_blanks(true);
     const ExprId body = TRY(alternatives(0));
-    if (!in_.at_end() && in_.peek() != '\n' && in_.peek() != '\r')
+    if (!in_.at_end() && !at_line_end())
       return fail_at(in_.place(), "{} is not part of a rule", in_.describe());
     TRY_VOID(rules_.define(rule, body, place));
     skip_blanks(true);
@@ -168,38 +148,6 @@ class GbnfParser {
     return rules_.text(std::move(text));
   }
 
-  Result<char32_t> character() {
-    if (in_.peek() != '\\') return in_.next();
-    const Place place = in_.place();
-    in_.skip();
-    const std::string shown = in_.describe();
-    const char c = in_.peek();
-    in_.skip();
-    switch (c) {
-      case 'x':
-        return read_hex(in_, 2);
-      case 'u':
-        return read_hex(in_, 4);
-      case 'U':
-        return read_hex(in_, 8);
-      case 't':
-        return U'\t';
-      case 'r':
-        return U'\r';
-      case 'n':
-        return U'\n';
-      case '\\':
-      case '"':
-      case '[':
-      case ']':
-      case '-':
-      case '^':
-        return static_cast<char32_t>(c);
-      default:
-        return fail_at(place, "a backslash before {} is no escape", shown);
-    }
-  }
-
   Result<ExprId> char_class() {
     const Place place = in_.place();
     in_.skip();
@@ -220,11 +168,10 @@ class GbnfParser {
     }
     in_.skip();
     if (points.empty()) return fail_at(place, "an empty class");
-    points = normal_form(std::move(points));
-    return rules_.regex(rules_.regexes().set(negated ? all_but(points) : points), 1);
+    points = normalized(std::move(points));
+    return rules_.regex(rules_.regexes().set(negated ? complement(points) : points), 1);
   }
 
-  SourceText in_;
   Ebnf rules_;
 };
 

@@ -78,7 +78,7 @@ class Terminals {
         return string(e);
       case Kind::kRange: {
         const char32_t first = tokens::utf8_step(e.text, 0).code;
-        return Value{regexes_.set(normal_form({{first, e.last}}))};
+        return Value{regexes_.set(normalized({{first, e.last}}))};
       }
       case Kind::kRegexp:
         return regexp(e);

@@ -1,14 +1,18 @@
 #include "text/grammar/lark_ast.h"
+#include "text/grammar/notation_text.h"
 #include "text/tokenizer_utf8.h"
 
 namespace brass::grammar::lark {
 namespace {
 
+constexpr NotationStyle kStyle{
+    .slashes = true, .joined_lines = true, .letters = "nrtf", .themselves = "\\\"/"};
+
 bool is_name(char c) { return is_word_start(c) || is_digit(c) || c == '-'; }
 
-class Parser {
+class Parser : private NotationText {
  public:
-  explicit Parser(std::string_view source) : in_(source) {}
+  explicit Parser(std::string_view source) : NotationText(source, kStyle) {}
 
   Result<Document> run() {
     skip_blanks(true);
@@ -23,35 +27,7 @@ class Parser {
   }
 
  private:
-  // ---- blanks, names, lines
-
-  bool at_line_end() const { return in_.peek() == '\n' || in_.peek() == '\r'; }
-
-  // Blanks and comments, and lines that go on behind a backslash; line ends too, where nothing can end.
-  void skip_blanks(bool lines) {
-    for (;;) {
-      if (in_.peek() == '#' || in_.starts_with("//")) {
-        while (!in_.at_end() && !at_line_end()) in_.skip();
-      } else if (in_.peek() == ' ' || in_.peek() == '\t' || (lines && at_line_end())) {
-        in_.skip();
-      } else if (in_.starts_with("\\\n")) {
-        in_.skip(2);
-      } else if (in_.starts_with("\\\r\n")) {
-        in_.skip(3);
-      } else {
-        return;
-      }
-    }
-  }
-
-  // At the end of a line: whether the next line with anything on it begins with '|'.
-  bool goes_on() {
-    SourceText here = in_;
-    skip_blanks(true);
-    if (in_.peek() == '|') return true;
-    in_ = here;
-    return false;
-  }
+  // ---- names, lines
 
   // A '-' may stand inside of a name, not before "->".
   std::string name() {
@@ -390,37 +366,6 @@ class Parser {
     return text;
   }
 
-  Result<char32_t> character() {
-    if (in_.peek() != '\\') return in_.next();
-    const Place place = in_.place();
-    in_.skip();
-    const std::string shown = in_.describe();
-    const char c = in_.peek();
-    in_.skip();
-    switch (c) {
-      case 'n':
-        return U'\n';
-      case 'r':
-        return U'\r';
-      case 't':
-        return U'\t';
-      case 'f':
-        return U'\f';
-      case 'x':
-        return read_hex(in_, 2);
-      case 'u':
-        return read_hex(in_, 4);
-      case 'U':
-        return read_hex(in_, 8);
-      case '\\':
-      case '"':
-      case '/':
-        return static_cast<char32_t>(c);
-      default:
-        return fail_at(place, "a backslash before {} is no escape", shown);
-    }
-  }
-
   Result<ExprId> string() {
     const Place place = in_.place();
     std::string text = TRY(quoted());
@@ -473,7 +418,6 @@ class Parser {
         {.kind = Kind::kRegexp, .place = place, .text = std::move(text), .flags = flags, .children = {}});
   }
 
-  SourceText in_;
   Document document_;
   bool in_terminal_ = false;
 };

@@ -224,7 +224,7 @@ class Translator {
       points.emplace_back(*low.point, high);
     }
     in_.skip();
-    points = normal_form(std::move(points));
+    points = normalized(std::move(points));
     if (flags_.any_case) points = any_case(points);
     out_ += negated ? "[^" : "[";
     for (const auto& [low, high] : points) put_range(out_, low, high);

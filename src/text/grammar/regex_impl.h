@@ -10,11 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "text/grammar/code_points.h"
 #include "text/grammar/regex.h"
 
 namespace brass::grammar {
-
-constexpr char32_t kLastPoint = 0x10FFFF;
 
 enum class RegexKind : uint8_t { kNothing, kEmpty, kSet, kConcat, kOr, kAnd, kNot, kRepeat };
 
@@ -90,11 +89,5 @@ struct RegexArena::Impl {
   std::vector<uint32_t> seen_;
   std::vector<RegexId> derived_;
 };
-
-// Set operations; all arguments and results sorted and disjoint.
-CodePoints normalized(CodePoints points);
-CodePoints complement(const CodePoints& points);
-CodePoints intersection(const CodePoints& a, const CodePoints& b);
-bool contains(const CodePoints& points, char32_t point);
 
 }  // namespace brass::grammar
