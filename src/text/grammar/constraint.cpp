@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.h"
 #include "text/tokenizer_utf8.h"
@@ -10,7 +11,7 @@ namespace brass::grammar {
 namespace {
 
 constexpr size_t kMaxMark = 1024;  // bytes
-constexpr size_t kMaxTriggers = 64;
+constexpr size_t kMaxTriggers = 1024;
 
 Result<> validate_mark(std::string_view name, std::string_view mark) {
   if (mark.size() > kMaxMark)
@@ -33,8 +34,6 @@ Result<> validate(const ConstraintOptions& options) {
     TRY_VOID(validate_mark(fmt::format("triggers[{}]", i), options.triggers[i]));
     if (options.triggers[i].empty()) return wrong_use("triggers[{}]: an empty text", i);
   }
-  if (reasons && !options.triggers.empty())
-    return wrong_use("triggers: a lazy grammar begins wherever they appear, in reasoning too");
   return {};
 }
 
@@ -59,10 +58,12 @@ Constraint::Constraint(ConstraintOptions options, const Tokenizer& tokenizer, si
   for (const std::string& trigger : options_.triggers) tail_.keep = std::max(tail_.keep, trigger.size() - 1);
   if (!options_.reasoning_end.empty()) tail_.keep = std::max(tail_.keep, options_.reasoning_end.size() - 1);
   tail_.text.reserve(tail_.keep);
-  if (!options_.triggers.empty())
-    phase_ = Phase::kWaiting;
-  else if (options_.in_reasoning)
+  front_is_open_ = !options_.triggers.empty() && !options_.in_reasoning && !options_.reasoning_begin.empty();
+  front_.reserve(options_.reasoning_begin.size() + tokenizer.longest_piece());
+  if (options_.in_reasoning)
     phase_ = Phase::kReasoning;
+  else if (!options_.triggers.empty())
+    phase_ = Phase::kWaiting;
   else
     begin_prelude(options_.reasoning_begin, Phase::kReasoning);
 }
@@ -70,10 +71,12 @@ Constraint::Constraint(ConstraintOptions options, const Tokenizer& tokenizer, si
 // ---- what may come next
 
 std::span<const uint64_t> Constraint::mask() {
-  if (phase_ == Phase::kWaiting && refused_.empty()) return {};
-  if (phase_ == Phase::kWaiting || phase_ == Phase::kReasoning) {
+  const bool is_free = phase_ == Phase::kWaiting || phase_ == Phase::kReasoning;
+  const bool may_end = phase_ == Phase::kWaiting || !options_.triggers.empty();
+  if (is_free && may_end && refused_.empty()) return {};
+  if (is_free) {
     std::ranges::fill(mask_, ~uint64_t{0});
-    if (phase_ == Phase::kReasoning) forbid_ends();
+    if (!may_end) forbid_ends();
     for (const int32_t token : refused_) forbid(token);
     return mask_;
   }
@@ -116,9 +119,9 @@ bool Constraint::take(int32_t token) {
     case Phase::kPrelude:
       return accept_in_prelude(token);
     case Phase::kReasoning:
-      return accept_in_reasoning(token);
+      return accept_in_reasoning(bytes_of(token));
     case Phase::kWaiting:
-      return accept_while_waiting(token);
+      return accept_while_waiting(bytes_of(token));
     case Phase::kGrammar:
       return accept_in_grammar(token);
   }
@@ -149,8 +152,7 @@ bool Constraint::accept_in_prelude(int32_t token) {
 }
 
 // The rest of a token in which the mark ends is the grammar's.
-bool Constraint::accept_in_reasoning(int32_t token) {
-  const std::string_view bytes = bytes_of(token);
+bool Constraint::accept_in_reasoning(std::string_view bytes) {
   const std::string whole = tail_.text + std::string(bytes);
   const size_t at = whole.find(options_.reasoning_end);
   if (at == std::string::npos) {
@@ -158,6 +160,14 @@ bool Constraint::accept_in_reasoning(int32_t token) {
     return true;
   }
   std::string_view rest = std::string_view(whole).substr(at + options_.reasoning_end.size());
+  if (!options_.triggers.empty()) {
+    const std::string before = std::exchange(tail_.text, {});
+    phase_ = Phase::kWaiting;
+    if (accept_while_waiting(rest)) return true;
+    tail_.text = before;
+    phase_ = Phase::kReasoning;
+    return false;
+  }
   if (rest.empty()) {
     begin_prelude(options_.gap, Phase::kGrammar);
     return true;
@@ -170,8 +180,29 @@ bool Constraint::accept_in_reasoning(int32_t token) {
   return true;
 }
 
-bool Constraint::accept_while_waiting(int32_t token) {
-  const std::string_view bytes = bytes_of(token);
+// Whether the reply, which is blank but for what is in front_, has come to the end of the mark that opens reasoning.
+bool Constraint::opens_reasoning(std::string_view bytes, std::string_view* rest) {
+  const std::string& mark = options_.reasoning_begin;
+  front_.append(bytes);
+  front_.erase(0, std::min(front_.find_first_not_of(" \t\r\n"), front_.size()));
+  front_is_open_ = front_.size() < mark.size() && mark.starts_with(front_);
+  if (!front_.starts_with(mark)) return false;
+  *rest = bytes.substr(bytes.size() - (front_.size() - mark.size()));
+  return true;
+}
+
+bool Constraint::accept_while_waiting(std::string_view bytes) {
+  const size_t front = front_.size();
+  if (std::string_view rest; front_is_open_ && opens_reasoning(bytes, &rest)) {
+    const std::string before = std::exchange(tail_.text, {});
+    phase_ = Phase::kReasoning;
+    if (accept_in_reasoning(rest)) return true;
+    tail_.text = before;
+    phase_ = Phase::kWaiting;
+    front_.resize(front);
+    front_is_open_ = true;
+    return false;
+  }
   const std::string whole = tail_.text + std::string(bytes);
   // The trigger that is complete first; of those that end at the same byte, the longest.
   size_t end = std::string::npos, size = 0;

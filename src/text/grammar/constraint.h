@@ -27,7 +27,7 @@ struct ConstraintOptions {
   std::string reasoning_begin, reasoning_end, gap;
 
   // Lazy: the reply is free, and may end, until one of these appears in it (control pieces count by their text); the
-  // grammar begins with the trigger's first byte, or behind it.
+  // grammar begins with the trigger's first byte, or behind it. In reasoning they do not count.
   std::vector<std::string> triggers;
   bool trigger_in_grammar = true;
 
@@ -77,8 +77,9 @@ class Constraint {
   bool take(int32_t token);
   void begin_prelude(std::string_view text, Phase behind);
   bool accept_in_prelude(int32_t token);
-  bool accept_in_reasoning(int32_t token);
-  bool accept_while_waiting(int32_t token);
+  bool accept_in_reasoning(std::string_view bytes);
+  bool accept_while_waiting(std::string_view bytes);
+  bool opens_reasoning(std::string_view bytes, std::string_view* rest);
   bool accept_in_grammar(int32_t token);
   void mask_grammar(std::span<uint64_t> words);
   void forbid(int32_t token);
@@ -98,6 +99,8 @@ class Constraint {
   Phase behind_prelude_ = Phase::kGrammar;
 
   Tail tail_;
+  std::string front_;  // lazy: how the reply begins, while that may become reasoning_begin
+  bool front_is_open_ = false;
   std::vector<uint64_t> mask_;
   std::vector<int32_t> refused_;  // by accept() at this place
 };

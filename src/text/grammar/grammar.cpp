@@ -26,6 +26,8 @@ NodeId Grammar::text(std::string_view utf8) {
   return impl_->add({.kind = NodeKind::kText, .text = std::string(utf8)});
 }
 
+NodeId Grammar::control(std::string_view piece) { return text(kControlByte + std::string(piece)); }
+
 NodeId Grammar::terminal(RegexId regex, Spelling spelling) {
   return impl_->add({.kind = NodeKind::kTerminal, .spelling = spelling, .regex = regex});
 }
@@ -55,6 +57,12 @@ NodeId Grammar::object(Members members) {
   return impl_->add({.kind = NodeKind::kObject, .object = static_cast<int>(impl_->objects.size() - 1)});
 }
 
+NodeId Grammar::any_order(AnyOrder parts) {
+  ENSURE(parts.min >= 0, "at least {} parts", parts.min);
+  impl_->orders.push_back(std::move(parts));
+  return impl_->add({.kind = NodeKind::kAnyOrder, .object = static_cast<int>(impl_->orders.size() - 1)});
+}
+
 NodeId Grammar::rule(std::string_view name) {
   if (const auto found = impl_->rules.find(name); found != impl_->rules.end()) return found->second;
   const NodeId id = impl_->add({.kind = NodeKind::kRule, .text = std::string(name)});
@@ -78,6 +86,11 @@ std::vector<NodeId> Grammar::Impl::children(NodeId id) const {
     for (const Members::Named& named : members.named) out.push_back(named.value);
     for (const Members::Pattern& pattern : members.patterns) out.push_back(pattern.value);
     if (members.space >= 0) out.push_back(members.space);
+  }
+  if (node.kind == NodeKind::kAnyOrder) {
+    const AnyOrder& order = orders[static_cast<size_t>(node.object)];
+    for (const AnyOrder::Part& part : order.parts) out.push_back(part.body);
+    if (order.separator >= 0) out.push_back(order.separator);
   }
   return out;
 }
@@ -129,6 +142,12 @@ void join_texts(Grammar::Impl& grammar, Node& choice) {
   choice.parts.push_back(static_cast<NodeId>(grammar.nodes.size() - 1));
 }
 
+// What may come in any order reads something.
+void check_parts(const Grammar::Impl& grammar, const Node& node) {
+  for (const AnyOrder::Part& part : grammar.orders[static_cast<size_t>(node.object)].parts)
+    ENSURE(!grammar.at(part.body).nullable, "a part that may come in any order matches the empty text");
+}
+
 }  // namespace
 
 Result<> Grammar::freeze(NodeId root) {
@@ -152,6 +171,7 @@ Result<> Grammar::freeze(NodeId root) {
   TRY_VOID(check_left(grammar, reachable));
   for (const NodeId id : reachable) {
     const Node& node = grammar.at(id);
+    if (node.kind == NodeKind::kAnyOrder) check_parts(grammar, node);
     if (node.kind == NodeKind::kTerminal)
       grammar.regexes.edges(node.regex);  // too large is found here, not in a reply
     if (node.kind == NodeKind::kObject)

@@ -19,11 +19,16 @@ namespace brass::grammar {
 
 using NodeId = int32_t;
 
+// Stands before a control piece where a grammar or a vocabulary holds one: no UTF-8 has this byte, so no other text is
+// taken for it.
+constexpr char kControlByte = '\xFF';
+
 // How the code points of a regular expression are written in the text.
 enum class Spelling : uint8_t {
   kPlain,  // as UTF-8
   kJsonString,  // between the quotes of a JSON string, escapes and surrogate pairs in every spelling that JSON allows;
                 // never a raw control character, quote or backslash
+  kSingleQuoted,  // the same between single quotes, as Python writes strings
 };
 
 // A JSON object's members, in any order, each key at most once where it is named. The languages of all keys are
@@ -46,6 +51,19 @@ struct Members {
   bool shortest_keys = false;  // named keys only as JSON has to write them, so that forced() knows them
 };
 
+// Parts in any order, each at most once. None of them matches the empty text.
+struct AnyOrder {
+  struct Part {
+    NodeId body = -1;
+    bool required = false;
+    bool again = false;  // any number of times
+  };
+  std::vector<Part> parts;
+  int min = 0;            // count of different parts
+  int max = -1;           // count of all; -1: no bound
+  NodeId separator = -1;  // between two; -1: none
+};
+
 class Grammar {
  public:
   Grammar();
@@ -54,12 +72,15 @@ class Grammar {
   RegexArena& regexes();
 
   NodeId text(std::string_view utf8);  // exactly this
+  // A control piece of the vocabulary, as one token: its text spelled by others does not match.
+  NodeId control(std::string_view piece);
   NodeId terminal(RegexId regex, Spelling spelling = Spelling::kPlain);
   NodeId sequence(std::vector<NodeId> parts);  // none: the empty text
   NodeId choice(std::vector<NodeId> parts);    // none: nothing matches
   // body, min to max times (-1: no bound), `separator` (-1: none) between. Counts are kept, not unrolled.
   NodeId repeat(NodeId body, int min, int max, NodeId separator = -1);
   NodeId object(Members members);  // from '{' to '}'
+  NodeId any_order(AnyOrder parts);
 
   // A rule may be used before it is defined, and by itself.
   NodeId rule(std::string_view name);

@@ -47,6 +47,20 @@ bool object_is_productive(const Grammar::Impl& grammar, const Members& members) 
   return patterns || possible >= members.min;
 }
 
+bool order_is_productive(const Grammar::Impl& grammar, const AnyOrder& order) {
+  int required = 0, possible = 0;
+  for (const AnyOrder::Part& part : order.parts) {
+    const bool productive = grammar.at(part.body).productive;
+    if (part.required && !productive) return false;
+    required += part.required;
+    possible += productive;
+  }
+  const bool several = order.separator < 0 || grammar.at(order.separator).productive;
+  const int least = std::max(required, order.min);
+  if (order.max >= 0 && least > order.max) return false;
+  return possible >= order.min && (several || least <= 1);
+}
+
 bool is_productive(const Grammar::Impl& grammar, const Node& node) {
   const auto productive = [&](NodeId id) { return grammar.at(id).productive; };
   switch (node.kind) {
@@ -68,6 +82,8 @@ bool is_productive(const Grammar::Impl& grammar, const Node& node) {
       return productive(node.body);
     case NodeKind::kObject:
       return object_is_productive(grammar, grammar.objects[static_cast<size_t>(node.object)].members);
+    case NodeKind::kAnyOrder:
+      return order_is_productive(grammar, grammar.orders[static_cast<size_t>(node.object)]);
   }
   return false;
 }
@@ -88,6 +104,11 @@ bool is_nullable(const Grammar::Impl& grammar, const Node& node) {
              (nullable(node.body) && (node.min == 1 || node.separator < 0 || nullable(node.separator)));
     case NodeKind::kRule:
       return nullable(node.body);
+    case NodeKind::kAnyOrder: {
+      const AnyOrder& order = grammar.orders[static_cast<size_t>(node.object)];
+      return order.min == 0 && std::none_of(order.parts.begin(), order.parts.end(),
+                                            [](const AnyOrder::Part& part) { return part.required; });
+    }
     default:
       return false;
   }
@@ -103,6 +124,10 @@ std::vector<NodeId> leftmost(const Grammar::Impl& grammar, const Node& node) {
       out.push_back(part);
       if (!grammar.at(part).nullable) break;
     }
+  }
+  if (node.kind == NodeKind::kAnyOrder) {
+    for (const AnyOrder::Part& part : grammar.orders[static_cast<size_t>(node.object)].parts)
+      out.push_back(part.body);
   }
   if (node.kind == NodeKind::kRepeat) {
     out.push_back(node.body);
@@ -174,6 +199,11 @@ void remove_unproductive(Grammar::Impl& grammar, std::span<const NodeId> reachab
       Members& members = grammar.objects[static_cast<size_t>(node.object)].members;
       std::erase_if(members.named, [&](const Members::Named& m) { return !m.required && dead(m.value); });
       std::erase_if(members.patterns, [&](const Members::Pattern& m) { return dead(m.value); });
+    }
+    if (node.kind == NodeKind::kAnyOrder) {
+      AnyOrder& order = grammar.orders[static_cast<size_t>(node.object)];
+      std::erase_if(order.parts, [&](const AnyOrder::Part& p) { return !p.required && dead(p.body); });
+      if (order.separator >= 0 && dead(order.separator)) order.max = 1, order.separator = -1;
     }
   }
 }

@@ -21,6 +21,7 @@ enum class NodeKind : uint8_t {
   kChoice,
   kRepeat,
   kObject,
+  kAnyOrder,
   kRule
 };
 
@@ -35,7 +36,7 @@ struct Node {
   NodeId body = -1;           // kRepeat, kRule (-1: not defined)
   NodeId separator = -1;      // kRepeat
   int min = 0, max = 0;       // kRepeat
-  int object = -1;            // kObject: index of its data
+  int object = -1;            // kObject: index of its data; kAnyOrder: index of its parts
 };
 
 // The keys of an object as a tree of code points; a node holds the keys [low, high) of the sorted list.
@@ -57,6 +58,7 @@ struct Grammar::Impl {
   mutable RegexArena regexes;  // states are made when they are met, under the lock of `mutex`
   std::vector<Node> nodes;
   std::vector<ObjectData> objects;
+  std::vector<AnyOrder> orders;
   std::map<std::string, NodeId, std::less<>> rules;
   NodeId root = -1;
   bool frozen = false;

@@ -14,8 +14,17 @@ void set_bit(std::span<uint64_t> bits, int32_t id) {
 
 }  // namespace
 
+// Where only long tokens can exhaust a count, the mask of the others is one for many places.
 void Masks::fill(SetId set, std::span<uint64_t> bits) {
-  set = walk_.relaxed(set, trie_.longest);
+  const SetId exact = walk_.relaxed(set, trie_.longest);
+  const SetId usual = walk_.relaxed(exact, TokenTrie::Impl::kUsual);
+  fill_known(usual, bits);
+  if (usual == exact) return;
+  for (size_t word = 0; word < bits.size(); ++word) bits[word] &= ~trie_.unusual[word];
+  walk_tree(trie_.unusual_tree, exact, bits);
+}
+
+void Masks::fill_known(SetId set, std::span<uint64_t> bits) {
   if (const auto found = made_.find(set); found != made_.end()) {
     std::copy(found->second.begin(), found->second.end(), bits.begin());
     return;

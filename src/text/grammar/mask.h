@@ -20,6 +20,7 @@ class Masks {
   void fill(SetId set, std::span<uint64_t> bits);
 
  private:
+  void fill_known(SetId set, std::span<uint64_t> bits);
   void make(SetId set, std::span<uint64_t> bits);
   void make_from(const TrieSlice& slice, const Walk::Loop& loop, SetId set, std::span<uint64_t> bits);
   void walk_tree(const TokenTree& tree, SetId set, std::span<uint64_t> bits);

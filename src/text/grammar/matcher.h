@@ -19,7 +19,8 @@ class Tokenizer;
 
 namespace brass::grammar {
 
-// The vocabulary as a tree of bytes, made once a model. Control pieces are in no text.
+// The vocabulary as a tree of bytes, made once a model. Control pieces are in no text, but where a grammar names them
+// (Grammar::control).
 class TokenTrie {
  public:
   static std::shared_ptr<const TokenTrie> create(const Tokenizer& tokenizer);

@@ -1,5 +1,6 @@
 #include "text/grammar/schema.h"
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "text/grammar/schema_decimal.h"
@@ -64,16 +65,21 @@ class ExactNumbers : public nlohmann::json_sax<Json> {
   std::string name_;
 };
 
-// Nothing: no value fulfils the schema.
-Result<std::optional<NodeId>> translate(Grammar& grammar, const Json& schema, const SchemaOptions& options) {
+using Make = std::function<Result<NodeId>(schema::Emitter&, schema::FormulaId)>;
+
+// The values that are of one of these types. Nothing: no value fulfils the schema.
+Result<std::optional<NodeId>> translate(Grammar& grammar, const Json& schema, const SchemaOptions& options,
+                                        int32_t of_types, const Make& make) {
   schema::Document document(schema, options.draft);
   TRY_VOID(document.scan());
   schema::Sets sets(grammar.regexes());
   schema::Reader reader(document, sets, options);
   schema::Solver solver(reader, sets, options);
   schema::Emitter emitter(grammar, solver, reader, sets, options);
-  const schema::FormulaId root = sets.formulas.make({schema::Kind::kRef, document.root(), 0, 0, {}});
-  const NodeId node = TRY(emitter.value(root));
+  const schema::FormulaId all = sets.formulas.make({schema::Kind::kRef, document.root(), 0, 0, {}});
+  const schema::FormulaId root =
+      of_types == schema::types::kAll ? all : sets.formulas.all_of({all, sets.formulas.types(of_types)});
+  const NodeId node = TRY(make(emitter, root));
   if (grammar.regexes().exhausted())
     return wrong_use(
         "keywords 'pattern', 'format', 'minLength' and 'maxLength': together they need too many states");
@@ -122,16 +128,36 @@ Result<Json> parse_schema(std::string_view text) {
   return numbers.take();
 }
 
-Result<NodeId> schema_node(Grammar& grammar, const Json& schema, const SchemaOptions& options) {
-  Result<std::optional<NodeId>> node = translate(grammar, schema, options);
+namespace {
+
+Result<NodeId> need_node(Result<std::optional<NodeId>> node) {
   if (!node) return refused(std::move(node).error());
   if (!*node) return nothing_fits();
   return **node;
 }
 
+Result<NodeId> whole(schema::Emitter& emitter, schema::FormulaId root) { return emitter.value(root); }
+
+}  // namespace
+
+Result<NodeId> schema_node(Grammar& grammar, const Json& schema, const SchemaOptions& options) {
+  return need_node(translate(grammar, schema, options, schema::types::kAll, whole));
+}
+
+Result<NodeId> schema_object_node(Grammar& grammar, const Json& schema, const SchemaOptions& options) {
+  return need_node(translate(grammar, schema, options, schema::types::kObject, whole));
+}
+
+Result<NodeId> schema_members_node(Grammar& grammar, const Json& schema, MemberWriter& writer,
+                                   const SchemaOptions& options) {
+  return need_node(translate(
+      grammar, schema, options, schema::types::kObject,
+      [&](schema::Emitter& emitter, schema::FormulaId root) { return emitter.members(root, writer); }));
+}
+
 Result<std::shared_ptr<const Grammar>> grammar_from_schema(const Json& schema, const SchemaOptions& options) {
   auto grammar = std::make_shared<Grammar>();
-  Result<std::optional<NodeId>> node = translate(*grammar, schema, options);
+  Result<std::optional<NodeId>> node = translate(*grammar, schema, options, schema::types::kAll, whole);
   if (!node) return refused(std::move(node).error());
   if (!*node && options.nothing_is_an_error) return nothing_fits();
   if (!*node) return nullptr;

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,17 @@ enum class JsonNumbers : uint8_t {
 
 enum class SchemaDraft : uint8_t { kBySchemaKeyword, k7, k2020 };
 
+// How values are spelled that are not quite JSON, as some tool calls have them.
+struct JsonDialect {
+  bool python = false;  // as Python writes values, too: True, False, None, strings between single quotes
+  // Where not empty: a mark in the place of quotes. What is between two of them is the string as it is, and keys are
+  // bare.
+  std::string quote;
+  bool quote_is_control = false;  // a control piece of the vocabulary
+  RegexId forbidden =
+      -1;  // no string and no key is in this language (of the grammar's arena); -1: all may be
+};
+
 struct SchemaOptions {
   JsonSpace space = JsonSpace::kBounded;
   JsonNumbers numbers = JsonNumbers::kShortest;
@@ -38,6 +50,7 @@ struct SchemaOptions {
   bool nothing_is_an_error = true;  // a schema that no value fulfils; else it has no grammar
   int max_cases = 20000;            // alternatives of one place
   int max_work = 700'000;           // steps of the whole translation
+  JsonDialect dialect;
 
   // For judging instances that spell_out_numbers() went over.
   static SchemaOptions for_checking() {
@@ -61,6 +74,30 @@ Result<std::shared_ptr<const Grammar>> grammar_from_schema(const nlohmann::order
 // references reach no other.
 Result<NodeId> schema_node(Grammar& grammar, const nlohmann::ordered_json& schema,
                            const SchemaOptions& options = {});
+
+// The same of the objects among the values.
+Result<NodeId> schema_object_node(Grammar& grammar, const nlohmann::ordered_json& schema,
+                                  const SchemaOptions& options = {});
+
+// An object whose members are written one by one, not as JSON: parameters of a call between marks.
+class MemberWriter {
+ public:
+  struct Value {
+    NodeId any = -1;                 // all values, as JSON
+    NodeId no_strings = -1;          // those that are no strings; -1: there are none
+    std::optional<RegexId> strings;  // the texts of those that are; nothing: there are none
+  };
+  virtual ~MemberWriter() = default;
+  // What is written for a member, never the empty text; -1: it cannot be written.
+  virtual Result<NodeId> named(const std::string& key, const Value& value) = 0;
+  // Of members that have no name in the schema: these are their keys.
+  virtual Result<NodeId> unnamed(RegexId keys, const Value& value) = 0;
+  virtual NodeId separator() = 0;  // between two; -1: none
+};
+
+// The objects among the schema's values, their members in any order. Members without a name in the schema may come twice.
+Result<NodeId> schema_members_node(Grammar& grammar, const nlohmann::ordered_json& schema,
+                                   MemberWriter& writer, const SchemaOptions& options = {});
 
 // Any JSON object, and any JSON value.
 Result<NodeId> json_object_node(Grammar& grammar, const SchemaOptions& options = {});

@@ -10,6 +10,11 @@ constexpr size_t kMaxNamed = 8;
 constexpr size_t kMaxSome = 4;
 constexpr size_t kMaxStates = 4096;
 
+// Whether enough different members come of what is known to be different: the names, and one of each other kind.
+bool counts_differ(const ObjectShape& shape) {
+  return shape.min <= static_cast<int>(shape.named.size() + shape.others.size());
+}
+
 // How far an object is, where some of its members must exist without being named.
 struct Progress {
   uint32_t seen = 0, some = 0;
@@ -26,16 +31,99 @@ Result<NodeId> Emitter::object(const Case& of) {
 }
 
 Result<NodeId> Emitter::plain_object(const ObjectShape& shape) {
+  if (!options_.dialect.quote.empty()) return written_members(shape);
+  const NodeId json = TRY(json_object(shape));
+  if (!options_.dialect.python || !shape.some.empty() || !counts_differ(shape)) return json;
+  const NodeId python = TRY(written_members(shape));
+  return grammar_.choice({json, python});
+}
+
+Result<NodeId> Emitter::json_object(const ObjectShape& shape) {
   Members members;
   for (const ObjectShape::Named& one : shape.named)
     members.named.push_back({f_.key_name(one.key), TRY(node(one.value)), one.required});
   for (const ObjectShape::Others& others : shape.others)
-    members.patterns.push_back({sets_.strings.regex(others.keys), TRY(node(others.value))});
+    members.patterns.push_back({spoken(sets_.strings.regex(others.keys)), TRY(node(others.value))});
   members.min = shape.min;
   members.max = shape.max;
   members.space = space_;
   members.ordered = options_.ordered;
   return grammar_.object(std::move(members));
+}
+
+// {key: value}, with bare keys where quotes are marks, else with keys between single quotes.
+Result<NodeId> Emitter::written_members(const ObjectShape& shape) {
+  class Writer : public MemberWriter {
+   public:
+    explicit Writer(Emitter& emitter) : emitter_(emitter) {}
+    Result<NodeId> named(const std::string& key, const Value& value) override {
+      const StringId one = emitter_.sets_.strings.values({key});
+      return member(emitter_.bare() ? emitter_.key_text(one)
+                                    : emitter_.single_quoted(emitter_.sets_.strings.regex(one)),
+                    value);
+    }
+    Result<NodeId> unnamed(RegexId keys, const Value& value) override {
+      return member(emitter_.bare() ? emitter_.bare_key(keys) : emitter_.single_quoted(keys), value);
+    }
+    NodeId separator() override { return emitter_.comma_; }
+
+   private:
+    NodeId member(NodeId key, const Value& value) {
+      return key < 0 ? key : emitter_.grammar_.sequence({key, emitter_.colon_, value.any});
+    }
+    Emitter& emitter_;
+  };
+  Writer writer(*this);
+  const NodeId inside = TRY(written_object(shape, writer));
+  return spaced({grammar_.text("{"), inside, grammar_.text("}")});
+}
+
+Result<MemberWriter::Value> Emitter::member_value(FormulaId value) {
+  MemberWriter::Value out;
+  out.any = TRY(node(value));
+  const FormulaId rest = f_.all_of({value, f_.types(types::kAll & ~types::kString)});
+  if (!solver_.is_nothing(rest)) out.no_strings = TRY(node(rest));
+  const StringId strings = TRY(solver_.strings(value));
+  if (!sets_.strings.is_none(strings)) out.strings = sets_.strings.regex(strings);
+  return out;
+}
+
+Result<NodeId> Emitter::written_object(const ObjectShape& shape, MemberWriter& writer) {
+  if (!shape.some.empty())
+    return wrong_use(
+        "{}: keyword 'not' (or what 'oneOf' and 'if' exclude) over 'additionalProperties', "
+        "'patternProperties' or "
+        "'propertyNames', where members are not written as JSON",
+        solver_.last_place());
+  if (!counts_differ(shape))
+    return wrong_use(
+        "{}: keyword 'minProperties' is more than the members that are told apart, where they are not "
+        "written as JSON",
+        solver_.last_place());
+  AnyOrder order{.parts = {}, .min = shape.min, .max = shape.max, .separator = writer.separator()};
+  for (const ObjectShape::Named& one : shape.named) {
+    const NodeId part = TRY(writer.named(f_.key_name(one.key), TRY(member_value(one.value))));
+    if (part < 0 && one.required)
+      return wrong_use("{}: keyword 'required': '{}' cannot be written as the name of a parameter",
+                       solver_.last_place(), f_.key_name(one.key));
+    if (part >= 0) order.parts.push_back({part, one.required, false});
+  }
+  for (const ObjectShape::Others& others : shape.others) {
+    const RegexId keys = sets_.strings.regex(others.keys);
+    const NodeId part = TRY(writer.unnamed(keys, TRY(member_value(others.value))));
+    if (part >= 0) order.parts.push_back({part, false, true});
+  }
+  return grammar_.any_order(std::move(order));
+}
+
+Result<NodeId> Emitter::members(FormulaId id, MemberWriter& writer) {
+  std::vector<NodeId> ways;
+  for (const Case& one : TRY(solver_.cases(id, Composite::kObject))) {
+    const std::optional<ObjectShape> shape = TRY(solver_.object(one));
+    if (shape) ways.push_back(TRY(written_object(*shape, writer)));
+  }
+  TRY_VOID(define_all());
+  return grammar_.choice(std::move(ways));
 }
 
 // Where only named keys can be the one that must exist, each is a case of its own.

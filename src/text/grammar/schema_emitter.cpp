@@ -61,12 +61,17 @@ NodeId Emitter::spaced(std::vector<NodeId> parts) {
 
 Result<NodeId> Emitter::value(FormulaId id) {
   const NodeId top = TRY(node(id));
+  TRY_VOID(define_all());
+  return top;
+}
+
+Result<> Emitter::define_all() {
   while (!open_.empty()) {
     const auto [formula, rule] = open_.front();
     open_.pop_front();
     TRY_VOID(define(formula, rule));
   }
-  return top;
+  return {};
 }
 
 Result<NodeId> Emitter::node(FormulaId id) {
@@ -97,9 +102,9 @@ Result<> Emitter::define(FormulaId id, NodeId rule) {
 Result<std::vector<NodeId>> Emitter::scalars(FormulaId id) {
   std::vector<NodeId> out;
   const int32_t mask = TRY(solver_.constants(id));
-  if ((mask & types::kNull) != 0) out.push_back(grammar_.text("null"));
-  if ((mask & types::kTrue) != 0) out.push_back(grammar_.text("true"));
-  if ((mask & types::kFalse) != 0) out.push_back(grammar_.text("false"));
+  if ((mask & types::kNull) != 0) out.push_back(word("null", "None"));
+  if ((mask & types::kTrue) != 0) out.push_back(word("true", "True"));
+  if ((mask & types::kFalse) != 0) out.push_back(word("false", "False"));
   const NumberId number_set = TRY(solver_.numbers(id));
   if (number_set != sets_.numbers.none()) out.push_back(TRY(number(number_set)));
   const StringId string_set = TRY(solver_.strings(id));
@@ -109,13 +114,54 @@ Result<std::vector<NodeId>> Emitter::scalars(FormulaId id) {
 
 Result<NodeId> Emitter::string(StringId set) {
   if (const auto found = strings_.find(set); found != strings_.end()) return found->second;
-  return strings_[set] = key_text(set);
+  return strings_[set] = quoted(sets_.strings.regex(set));
+}
+
+NodeId Emitter::word(const char* json, const char* python) {
+  if (!options_.dialect.python) return grammar_.text(json);
+  return grammar_.choice({grammar_.text(json), grammar_.text(python)});
+}
+
+RegexId Emitter::spoken(RegexId strings) {
+  return options_.dialect.forbidden < 0 ? strings
+                                        : sets_.regexes.without(strings, options_.dialect.forbidden);
+}
+
+// A string, between quotes or the marks that stand for them. Such a mark ends a string where a value can end.
+NodeId Emitter::quoted(RegexId strings) {
+  const std::string& mark = options_.dialect.quote;
+  if (mark.empty()) {
+    const NodeId inside = grammar_.terminal(spoken(strings), Spelling::kJsonString);
+    const NodeId json = grammar_.sequence({grammar_.text("\""), inside, grammar_.text("\"")});
+    return options_.dialect.python ? grammar_.choice({json, single_quoted(strings)}) : json;
+  }
+  RegexArena& arena = sets_.regexes;
+  const RegexId behind = arena.set({{U',', U','}, {U':', U':'}, {U']', U']'}, {U'}', U'}'}});
+  const RegexId ended = arena.concat(std::array{arena.all(), arena.literal(mark), behind, arena.all()});
+  const NodeId quote = options_.dialect.quote_is_control ? grammar_.control(mark) : grammar_.text(mark);
+  return grammar_.sequence({quote, grammar_.terminal(arena.without(spoken(strings), ended)), quote});
+}
+
+NodeId Emitter::single_quoted(RegexId strings) {
+  const NodeId inside = grammar_.terminal(spoken(strings), Spelling::kSingleQuoted);
+  return grammar_.sequence({grammar_.text("'"), inside, grammar_.text("'")});
+}
+
+// Keys that need no marks around them: nothing in them ends them, or looks like a quote.
+NodeId Emitter::bare_key(RegexId keys) {
+  RegexArena& arena = sets_.regexes;
+  const CodePoints points = {{U'!', U'!'}, {U'#', U'&'}, {U'-', U'9'},   {U'@', U'Z'},
+                             {U'_', U'_'}, {U'a', U'z'}, {0xA1, 0xD7FF}, {0xE000, 0x10FFFF}};
+  constexpr int kLongest = 64;
+  const RegexId bare = arena.all_of(std::array{spoken(keys), arena.repeat(arena.set(points), 1, kLongest)});
+  return arena.is_live(bare) ? grammar_.terminal(bare) : -1;
 }
 
 NodeId Emitter::key_text(StringId keys) {
-  return grammar_.sequence({grammar_.text("\""),
-                            grammar_.terminal(sets_.strings.regex(keys), Spelling::kJsonString),
-                            grammar_.text("\"")});
+  const RegexId regex = sets_.strings.regex(keys);
+  if (options_.dialect.quote.empty()) return quoted(regex);
+  const NodeId bare = bare_key(regex);
+  return bare >= 0 ? bare : quoted(regex);
 }
 
 Result<NodeId> Emitter::number(NumberId set) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 
 #include "text/grammar/schema_solver.h"
 
@@ -16,8 +17,11 @@ class Emitter {
 
   // One value, and all that it is made of.
   Result<NodeId> value(FormulaId id);
+  // Objects whose members the writer writes, and all that these are made of.
+  Result<NodeId> members(FormulaId id, MemberWriter& writer);
 
  private:
+  Result<> define_all();              // what was put off
   Result<NodeId> node(FormulaId id);  // of what is made now or later
   Result<> define(FormulaId id, NodeId rule);
   Result<std::vector<NodeId>> scalars(FormulaId id);
@@ -25,6 +29,8 @@ class Emitter {
   NodeId number_text(const Automaton& automaton);
   NodeId number_rules(const Automaton& automaton);
   Result<NodeId> string(StringId set);
+  NodeId word(const char* json, const char* python);
+  RegexId spoken(RegexId strings);  // those that the dialect does not forbid
 
   // schema_emit_arrays.cpp
   Result<NodeId> array(const Case& of);
@@ -35,6 +41,10 @@ class Emitter {
   // schema_emit_objects.cpp
   Result<NodeId> object(const Case& of);
   Result<NodeId> plain_object(const ObjectShape& shape);
+  Result<NodeId> json_object(const ObjectShape& shape);
+  Result<NodeId> written_members(const ObjectShape& shape);
+  Result<NodeId> written_object(const ObjectShape& shape, MemberWriter& writer);
+  Result<MemberWriter::Value> member_value(FormulaId value);
   // A member of an object that is counted: its key, its value, its bit among the named, the demands that it may meet.
   struct Member {
     NodeId key;
@@ -46,6 +56,10 @@ class Emitter {
   FormulaId demanded(const ObjectShape& shape, const Member& member, uint32_t met);
   Result<NodeId> counted_object(const ObjectShape& shape);
   Result<NodeId> object_with_some(const Case& of, const ObjectShape& shape);
+  NodeId quoted(RegexId strings);
+  bool bare() const { return !options_.dialect.quote.empty(); }
+  NodeId single_quoted(RegexId strings);
+  NodeId bare_key(RegexId keys);  // -1: no key can be bare
   NodeId key_text(StringId keys);
 
   NodeId fresh_rule(const std::string& what);

@@ -5,6 +5,7 @@
 // errors name the place and the keyword.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -149,6 +150,7 @@ class Reader {
   Formulas& f_;
   const SchemaOptions& options_;
   std::unordered_map<int32_t, FormulaId> read_;
+  std::map<std::string, FormulaId> formats_;  // what each says: making one takes long
   std::set<int32_t> reading_ways_;
 };
 

@@ -160,9 +160,15 @@ Result<FormulaId> Reader::string_pattern(const At& at, const Json& value) {
 Result<FormulaId> Reader::format(const At& at, const Json& value) {
   if (!value.is_string()) return refuse(at, "format", "it is not a string");
   if (!options_.enforce_formats) return f_.yes();
-  const Result<std::optional<RegexId>> language = format_language(sets_.regexes, value.get<std::string>());
-  if (!language) return refuse(at, "format", language.error().message);
-  return *language ? string_in(sets_.strings.language(**language)) : f_.yes();
+  const std::string name = value.get<std::string>();
+  auto known = formats_.find(name);
+  if (known == formats_.end()) {
+    const Result<std::optional<RegexId>> language = format_language(sets_.regexes, name);
+    if (!language) return refuse(at, "format", language.error().message);
+    known =
+        formats_.emplace(name, *language ? string_in(sets_.strings.language(**language)) : f_.yes()).first;
+  }
+  return known->second;
 }
 
 }  // namespace brass::grammar::schema

@@ -43,6 +43,8 @@ inline SpelledStep utf8_lead(uint8_t byte) {
   return {Spelled::kPartial, pack(kUtf8, 4 * (length - 2) + length - 1, byte & (0x7Fu >> length))};
 }
 
+constexpr uint8_t quote_of(Spelling spelling) { return spelling == Spelling::kSingleQuoted ? '\'' : '"'; }
+
 inline SpelledStep json_escape(uint8_t byte) {
   const auto point = [](char32_t c) { return SpelledStep{Spelled::kPoint, c}; };
   switch (byte) {
@@ -114,8 +116,8 @@ void candidates(uint32_t state, const Visit& visit) {
 inline SpelledStep spell(Spelling spelling, uint32_t state, uint8_t byte) {
   using namespace spelling;
   if (state == 0) {
-    if (spelling == Spelling::kJsonString) {
-      if (byte < 0x20 || byte == '"') return {};
+    if (spelling != Spelling::kPlain) {
+      if (byte < 0x20 || byte == quote_of(spelling)) return {};
       if (byte == '\\') return {Spelled::kPartial, pack(kEscape, 0, 0)};
     }
     return utf8_lead(byte);
@@ -129,6 +131,7 @@ inline SpelledStep spell(Spelling spelling, uint32_t state, uint8_t byte) {
       return {Spelled::kPartial, pack(kUtf8, number - 1, next)};
     }
     case kEscape:
+      if (byte == '\'' && spelling == Spelling::kSingleQuoted) return {Spelled::kPoint, byte};
       return json_escape(byte);
     case kUnit: {
       if (hex(byte) < 0) return {};

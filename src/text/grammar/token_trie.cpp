@@ -194,7 +194,8 @@ std::vector<CharClass> common_classes() {
   CharClass dot = line, json_dot = json;  // a pattern's '.'
   dot.ascii[0] &= ~(uint64_t{1} << '\r');
   dot.groups &= ~kLineEnds, json_dot.groups &= ~kLineEnds;
-  return {json, text, line, dot, json_dot};
+  CharClass letters{.ascii = {0, 0x07FFFFFE07FFFFFE}, .groups = kLetters};  // \p{L}
+  return {json, text, line, dot, json_dot, letters};
 }
 
 }  // namespace
@@ -206,21 +207,33 @@ std::shared_ptr<const TokenTrie> TokenTrie::create(const Tokenizer& tokenizer) {
   auto impl = std::make_unique<Impl>();
   impl->size = tokenizer.size();
   size_t total = 0;
-  for (int32_t id = 0; id < impl->size; ++id) total += tokenizer.piece(id).size();
+  for (int32_t id = 0; id < impl->size; ++id) total += tokenizer.piece(id).size() + 1;
   impl->bytes.reserve(total);  // pieces point into it
   impl->pieces.resize(static_cast<size_t>(impl->size));
   std::vector<Entry> entries;
   for (int32_t id = 0; id < impl->size; ++id) {
     const std::string_view piece = tokenizer.piece(id);
-    if (tokenizer.is_control(id) || tokenizer.is_eog(id) || piece.empty() || piece.size() > kLongestToken)
-      continue;
-    const std::string_view kept = {impl->bytes.data() + impl->bytes.size(), piece.size()};
+    const bool control = tokenizer.is_control(id);
+    if (tokenizer.is_eog(id) || piece.empty() || piece.size() + control > kLongestToken) continue;
+    if (!control && piece.find(kControlByte) != std::string_view::npos) continue;  // in no text
+    const size_t begin = impl->bytes.size();
+    if (control) impl->bytes += kControlByte;
     impl->bytes.append(piece);
+    const auto kept = std::string_view(impl->bytes).substr(begin);
     impl->pieces[static_cast<size_t>(id)] = kept;
     entries.emplace_back(kept, id);
-    impl->longest = std::max(impl->longest, static_cast<int32_t>(piece.size()));
+    if (!control) impl->longest = std::max(impl->longest, static_cast<int32_t>(piece.size()));
   }
   impl->end_ids.assign(tokenizer.eog_ids().begin(), tokenizer.eog_ids().end());
+  impl->unusual.assign((static_cast<size_t>(impl->size) + 63) / 64, 0);
+  std::vector<Entry> unusual;
+  for (const Entry& entry : entries) {
+    if (entry.first.size() <= TokenTrie::Impl::kUsual) continue;
+    const auto id = static_cast<size_t>(entry.second);
+    impl->unusual[id / 64] |= uint64_t{1} << (id % 64);
+    unusual.push_back(entry);
+  }
+  impl->unusual_tree = build_tree(std::move(unusual));
   impl->tree = build_tree(std::move(entries));
   for (const CharClass& chars : common_classes()) impl->slices.push_back(make_slice(*impl, chars));
   return std::make_shared<TokenTrie>(std::move(impl));

@@ -54,6 +54,11 @@ struct TokenTrie::Impl {
   std::string bytes;
   int32_t size = 0;     // of the vocabulary
   int32_t longest = 0;  // bytes of a token
+
+  // Tokens longer than this are few: what only they tell apart is asked of them alone.
+  static constexpr int32_t kUsual = 32;
+  std::vector<uint64_t> unusual;  // mask of the tokens of more bytes
+  TokenTree unusual_tree;
 };
 
 }  // namespace brass::grammar

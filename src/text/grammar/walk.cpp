@@ -40,7 +40,7 @@ Walk::Walk(const Grammar::Impl& grammar) : grammar_(grammar), sets_(1), table_(1
 
 size_t Walk::bytes() const {
   return sets_.size() * (sizeof(Set) + 16) + pool_.size() * sizeof(Item) + step_tables_ * 1024 +
-         seen_.size() * 200;
+         (seen_.size() + taken_.size()) * 200;
 }
 
 SetId Walk::intern(Items& items) {
@@ -183,6 +183,9 @@ void Walk::enter(NodeId id, SetId below, Items& out) {
     case NodeKind::kObject:
       out.push_back({FrameKind::kObject, id, first_seen(node.object), kOpen, 0, below});
       return;
+    case NodeKind::kAnyOrder:
+      enter_part(id, first_taken(node.object), below, out);
+      return;
   }
 }
 
@@ -243,6 +246,9 @@ void Walk::leave(const Item& item, Items& out) {
     }
     case FrameKind::kObject:
       enter_phase(item, out);
+      return;
+    case FrameKind::kAnyOrder:
+      after_part(item, out);
       return;
     default:
       return;

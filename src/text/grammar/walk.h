@@ -33,6 +33,7 @@ enum class FrameKind : uint8_t {
   kObject,    // between the tokens of an object. node; x: seen; y: ObjectPhase; z: member
   kSequence,  // below: node; x: the part that comes next
   kRepeat,    // below: node; x: turns begun; y: 1 while in the separator
+  kAnyOrder,  // below: node; x: what was there; y: 1 while in the separator
 };
 
 enum ObjectPhase : uint32_t {
@@ -108,6 +109,13 @@ class Walk {
     std::vector<uint64_t> allowed;                     // by place in the sorted list
     bool closes = false, any_named = false, any_pattern = false;
   };
+  // Which parts of an AnyOrder were there; which may come.
+  struct Taken {
+    int order = 0;
+    int count = 0;                     // of parts; no more than matters
+    std::vector<bool> used, allowed;   // by part
+    bool closes = false, any = false;  // it may end here; a part may come
+  };
   struct Tracked {
     int pattern = 0;
     RegexId regex = -1;
@@ -154,6 +162,14 @@ class Walk {
   bool key_possible(const Seen& seen, const KeyNode& node) const;
   uint32_t intern_tracked(Tracked tracked);
 
+  // walk_order.cpp
+  uint32_t first_taken(int order);
+  uint32_t take_part(uint32_t taken, size_t part);
+  uint32_t intern_taken(Taken taken);
+  void find_allowed(Taken& taken) const;
+  void enter_part(NodeId id, uint32_t taken, SetId below, Items& out);
+  void after_part(const Item& item, Items& out);
+
   const Grammar::Impl& grammar_;
   std::vector<Set> sets_;
   Items pool_;
@@ -164,10 +180,11 @@ class Walk {
   std::unordered_map<std::string, uint32_t> seen_by_key_;
   std::vector<Tracked> tracked_;
   std::unordered_map<std::string, uint32_t> tracked_by_key_;
+  std::vector<Taken> taken_;
+  std::unordered_map<std::string, uint32_t> taken_by_key_;
   std::unordered_map<int32_t, CharClass> classes_;  // by set of points and spelling
   std::deque<Loop> loops_;                          // a reference stays good
-  std::unordered_map<SetId, SetId> relaxed_;
-  int relaxed_length_ = -1;
+  std::unordered_map<uint64_t, SetId> relaxed_;     // by set and length
   size_t step_tables_ = 0;
   SetId start_ = kDead;
 };

@@ -30,7 +30,8 @@ Bytes partial_bytes(uint32_t state) {
     case kUtf8:
       return kContinuations;
     case kEscape:
-      for (const char c : {'"', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'}) put(out, static_cast<uint8_t>(c));
+      for (const char c : {'"', '\'', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'})
+        put(out, static_cast<uint8_t>(c));
       return out;
     case spelling::kHigh:
       put(out, '\\');
@@ -69,10 +70,11 @@ Walk::Bytes Walk::first_bytes(const Item& item) {
       break;
     case FrameKind::kTerminal: {
       if (item.y != 0) return partial_bytes(item.y);
-      const bool json = static_cast<Spelling>(item.node) == Spelling::kJsonString;
+      const auto spelling = static_cast<Spelling>(item.node);
+      const bool json = spelling != Spelling::kPlain;
       for (const RegexArena::Edge& edge : grammar_.regexes.edges(static_cast<RegexId>(item.x)))
         put_range(out, edge.low, edge.high, json);
-      if (json) out[0] &= ~(uint64_t{1} << '"'), put(out, '\\');
+      if (json) out[0] &= ~(uint64_t{1} << spelling::quote_of(spelling)), put(out, '\\');
       break;
     }
     case FrameKind::kKey: {
@@ -109,7 +111,7 @@ void Walk::spread(SetId set, uint8_t byte, SetId target) {
   const auto reads = [&](const Item& item) { return has(first_bytes(item), byte); };
   const auto reader = std::find_if(all.begin(), all.end(), reads);
   if (reader == all.end() || reader->kind != FrameKind::kTerminal || reader->y != 0) return;
-  if (static_cast<Spelling>(reader->node) == Spelling::kJsonString && byte == '\\') return;
+  if (static_cast<Spelling>(reader->node) != Spelling::kPlain && byte == '\\') return;
   CharClass same;
   for (const RegexArena::Edge& edge : grammar_.regexes.edges(static_cast<RegexId>(reader->x))) {
     if (edge.low <= byte && byte <= edge.high) same = raw_class(*reader, {&edge, 1});
@@ -159,8 +161,8 @@ CharClass Walk::raw_class(const Item& item, std::span<const RegexArena::Edge> ed
     // Whatever a cut character may become, some of it is a letter or the rest, but for no block of either.
     if ((out.groups & kLetters) != 0 && (out.groups & kRest) != 0) out.groups |= kCut;
   }
-  if (static_cast<Spelling>(item.node) == Spelling::kJsonString) {
-    out.ascii[0] &= kRawJson[0] & ~(uint64_t{1} << '"');
+  if (const auto spelling = static_cast<Spelling>(item.node); spelling != Spelling::kPlain) {
+    out.ascii[0] &= kRawJson[0] & ~(uint64_t{1} << spelling::quote_of(spelling));
     out.ascii[1] &= ~(uint64_t{1} << ('\\' - 64));
   }
   return out;
@@ -181,7 +183,7 @@ Walk::Loop Walk::terminal_loop(const Item& item) {
   std::vector<RegexArena::Edge> edges;
   if (front.most > 0) {
     out.most = front.most;
-    const auto [known, fresh] = classes_.try_emplace(front.set * 2 + item.node);
+    const auto [known, fresh] = classes_.try_emplace(front.set * 4 + item.node);
     if (fresh) {
       for (const auto& [low, high] : *front.points) edges.push_back({low, high, self});
       known->second = raw_class(item, edges);
@@ -253,8 +255,8 @@ const Walk::Loop& Walk::loop(SetId set) {
 }
 
 SetId Walk::relaxed(SetId set, int length) {
-  if (relaxed_length_ != length) relaxed_.clear(), relaxed_length_ = length;
-  if (const auto found = relaxed_.find(set); found != relaxed_.end()) return found->second;
+  const uint64_t key = static_cast<uint64_t>(set) << 32 | static_cast<uint32_t>(length);
+  if (const auto found = relaxed_.find(key); found != relaxed_.end()) return found->second;
   Items all(items(set).begin(), items(set).end());
   bool changed = false;
   for (Item& item : all) {
@@ -264,7 +266,7 @@ SetId Walk::relaxed(SetId set, int length) {
     item.x = regex;
   }
   const SetId found = changed && !grammar_.regexes.exhausted() ? intern(all) : set;
-  return relaxed_[set] = found;
+  return relaxed_[key] = found;
 }
 
 }  // namespace brass::grammar
