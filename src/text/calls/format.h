@@ -77,6 +77,7 @@ struct CallFormat {
   std::string quote;  // a mark in the place of quotes, with bare keys
 
   bool bare = false;          // a call may begin without any mark, at the start of a line
+  bool objects_too = false;   // kHeader: a list of objects may stand in the place of a name and arguments
   bool starts_named = false;  // the prompt ends in call_begin: the reply starts with a name
   std::string content_name;   // the name that stands for text to the user: "all"
 
@@ -97,6 +98,10 @@ std::span<const Row> table();
 std::span<const Fence> known_fences();
 const CallFormat&
 hermes();  // what templates that know of no calls are given (chat_normalize.h writes it, too)
+
+// What must follow the end of a parameter's value for it to be the end, where no other parameter does: one of these
+// marks. `marked`: the call began with call_begin.
+std::vector<std::string> behind_last_value(const CallFormat& format, bool in_section, bool marked);
 
 bool is_blank(char c);
 std::string_view trimmed(std::string_view text);

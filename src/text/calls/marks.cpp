@@ -31,6 +31,13 @@ std::string joined(std::string_view a, std::string_view b) {
   return out += b;
 }
 
+std::vector<std::string> behind_last_value(const CallFormat& format, bool in_section, bool marked) {
+  std::string end = format.arguments_end;
+  if (marked) end = joined(end, format.call_end);
+  if (!in_section || format.call_begin.empty() || format.section_end.empty()) return {end};
+  return {joined(end, format.call_begin), joined(end, format.section_end)};
+}
+
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 std::string_view trimmed(std::string_view text) {

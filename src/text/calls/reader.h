@@ -77,7 +77,6 @@ class CallReader {
   Routine<bool> raw_text(std::string& out, bool escape, const std::vector<std::string>& follow);
   Routine<bool> python_call();
 
-  std::vector<std::string> follow(bool in_section, bool marked) const;
   Fit fits_parameter(std::string_view text) const;
   void open(std::string id, std::string name);
   void close();

@@ -77,22 +77,8 @@ Fit CallReader::fits_parameter(std::string_view text) const {
                   fit(text.substr(end), marks.value_name_end.empty() ? name_end : marks.value_name_end));
 }
 
-// What must follow a value's end for it to be the end, where no other parameter does.
-std::vector<std::string> CallReader::follow(bool in_section, bool marked) const {
-  std::string end = format_.arguments_end;
-  if (marked) end = joined(end, format_.call_end);
-  std::vector<std::string> out;
-  if (in_section && !format_.call_begin.empty() && !format_.section_end.empty()) {
-    out.push_back(joined(end, format_.call_begin));
-    out.push_back(joined(end, format_.section_end));
-  } else {
-    out.push_back(end);
-  }
-  return out;
-}
-
 Routine<bool> CallReader::parameters(const std::string& tool, bool in_section, bool marked) {
-  const std::vector<std::string> after = follow(in_section, marked);
+  const std::vector<std::string> after = behind_last_value(format_, in_section, marked);
   const bool has_end = !format_.arguments_end.empty();
   const std::string end = has_end ? format_.arguments_end : format_.call_end;
   const std::vector<std::string> next = {format_.parameter.begin, end};

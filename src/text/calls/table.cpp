@@ -68,6 +68,7 @@ CallFormat mistral() {
   format.id_begin = "[CALL_ID]";
   format.id_key = "id";
   format.id_last = true;
+  format.objects_too = true;
   return format;
 }
 

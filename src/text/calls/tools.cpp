@@ -1,5 +1,7 @@
 #include "text/calls/tools.h"
 
+#include <algorithm>
+
 #include "text/calls/format.h"
 #include "text/calls/value.h"
 
@@ -74,15 +76,6 @@ void collect(Types& types, const ordered_json& schema, const ordered_json& root,
   if (member(schema, "pattern") != nullptr || member(schema, "format") != nullptr) types.string = true;
 }
 
-bool is_string_of_enum(const ordered_json* schema, std::string_view text) {
-  if (schema == nullptr) return false;
-  const ordered_json* values = member(*schema, "enum");
-  if (values == nullptr || !values->is_array()) return false;
-  for (const ordered_json& value : *values)
-    if (value.is_string() && value.get_ref<const std::string&>() == text) return true;
-  return false;
-}
-
 bool fits(const Types& types, std::string_view json) {
   if (!types.known()) return json[0] != '"';
   switch (json[0]) {
@@ -147,9 +140,21 @@ Types ToolSet::types(std::string_view tool, std::string_view parameter) const {
   return types;
 }
 
+std::vector<std::string> ToolSet::listed_strings(std::string_view tool, std::string_view parameter) const {
+  std::vector<std::string> out;
+  const ordered_json* found = schema(tool, parameter);
+  const ordered_json* values = found ? member(*found, "enum") : nullptr;
+  if (values == nullptr || !values->is_array()) return out;
+  for (const ordered_json& value : *values)
+    if (value.is_string()) out.push_back(value.get<std::string>());
+  return out;
+}
+
 std::string ToolSet::read(std::string_view tool, std::string_view parameter, std::string_view text) const {
   const Types allowed = types(tool, parameter);
-  if (allowed.only_string() || is_string_of_enum(schema(tool, parameter), text)) return quoted_json(text);
+  const std::vector<std::string> listed = listed_strings(tool, parameter);
+  const bool is_listed = std::find(listed.begin(), listed.end(), text) != listed.end();
+  if (allowed.only_string() || is_listed) return quoted_json(text);
   const std::optional<std::string> json = to_json(trimmed(text));
   if (json && fits(allowed, *json)) return *json;
   // A string between its own quotes, where strings are written bare, is the text with its quotes.

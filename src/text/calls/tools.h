@@ -33,6 +33,8 @@ class ToolSet {
   // In the order of the schema; none for a tool that is not there.
   const std::vector<std::string>& parameters(std::string_view tool) const;
   Types types(std::string_view tool, std::string_view parameter) const;
+  // The strings that a parameter's schema lists: a text that is one of them is read as it.
+  std::vector<std::string> listed_strings(std::string_view tool, std::string_view parameter) const;
   // JSON of what a model wrote as a parameter's text: what the schema allows, where the text is that; else a string.
   std::string read(std::string_view tool, std::string_view parameter, std::string_view text) const;
   // All tools, as functions {"name", "parameters"}.
