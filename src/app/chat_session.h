@@ -6,11 +6,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "app/run_flags.h"
+#include "text/calls/parser.h"
+#include "text/calls/reasoning_first.h"
 #include "text/chat.h"
 
 namespace brass::app {
@@ -28,17 +31,29 @@ class ChatSession {
   RunFlags& flags() { return flags_; }
   const Engine& engine() const { return *engine_; }
   const Generation* last() const { return generation_.get(); }
+  // With tools: what the last reply says.
+  const calls::ParsedMessage* parsed() const { return parsed_ ? &*parsed_ : nullptr; }
 
  private:
   explicit ChatSession(const RunFlags& flags);
-  Result<std::vector<int32_t>> prompt_ids(const std::string& prompt);
+  struct Prompt {
+    std::vector<int32_t> ids;
+    std::string written;  // what the template itself wrote
+  };
+  Result<Prompt> make_prompt(const std::string& prompt);
+  Result<> prepare_constraint(std::shared_ptr<const grammar::Grammar> grammar);
+  grammar::ConstraintOptions constraint(const std::string& written) const;
+  Result<> run_reply(bool in_reasoning, const std::function<bool(std::string_view)>& show);
 
-  struct Messages;  // keeps the JSON library out of this header
+  struct Messages;  // keeps the JSON library out of this header: messages and tools
   RunFlags flags_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<ChatTemplate> template_;
   std::shared_ptr<grammar::CompiledGrammar> grammar_;  // of every reply; may be none
+  std::vector<std::string> triggers_;                  // with which a grammar of calls begins
+  std::optional<calls::ReplyForm> form_;               // with a grammar or tools, where there is a template
+  std::optional<calls::ParsedMessage> parsed_;
   std::unique_ptr<Messages> messages_;
   std::unique_ptr<Generation> generation_;
   std::set<std::string> warned_;  // warnings are said once

@@ -23,13 +23,28 @@ Json timings_json(const Timings& t) {
           {"prefill_tps", prefill.value_or(0)}, {"decode_tps", decode.value_or(0)}};
 }
 
-void print_json(const Generation& g) {
-  const Json out{{"text", g.text()},
-                 {"ids", g.ids()},
-                 {"prompt_ids", g.prompt()},
-                 {"finish", finish_name(g.finish())},
-                 {"timings", timings_json(g.timings())}};
-  fmt::print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
+Json calls_json(const calls::ParsedMessage& message) {
+  Json out = Json::array();
+  for (const calls::ParsedCall& call : message.calls)
+    out.push_back({{"id", call.id}, {"name", call.name}, {"arguments", call.arguments}});
+  return out;
+}
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// `message`: what the reply says, where it was read; may be null.
+void print_json(const Generation& g, const calls::ParsedMessage* message) {
+  Json out{{"text", g.text()},
+           {"ids", g.ids()},
+           {"prompt_ids", g.prompt()},
+           {"finish", finish_name(g.finish())},
+           {"timings", timings_json(g.timings())}};
+  if (message != nullptr) {
+    out["content"] = message->content;
+    out["reasoning_content"] = message->reasoning;
+    out["tool_calls"] = calls_json(*message);
+  }
+  fmt::print("{}\n", dump(out));
 }
 
 Result<> answer_once(ChatSession& session, const RunFlags& flags, const std::string& prompt) {
@@ -42,10 +57,16 @@ Result<> answer_once(ChatSession& session, const RunFlags& flags, const std::str
   };
   const Generation& g = *TRY(session.answer(prompt, show));
   if (flags.json) {
-    print_json(g);
+    print_json(g, session.parsed());
     return {};
   }
-  if (!g.text().ends_with('\n')) std::cout << '\n';
+  const calls::ParsedMessage* message = session.parsed();
+  const std::string& said = message == nullptr         ? g.text()
+                            : message->content.empty() ? message->reasoning
+                                                       : message->content;
+  if (message == nullptr ? !said.ends_with('\n') : !said.empty() && !said.ends_with('\n')) std::cout << '\n';
+  if (message != nullptr)
+    for (const Json& call : calls_json(*message)) std::cout << dump(call) << '\n';
   std::cout.flush();
   if (stderr_is_terminal() || flags.stats) fmt::print(stderr, "{}\n", describe_timings(g));
   return {};
@@ -66,6 +87,8 @@ Result<> run_run(const RunFlags& flags) {
   const std::optional<std::string> prompt = TRY(find_prompt(flags));
   if (!prompt && (flags.json || flags.raw))
     return wrong_use("give a PROMPT: a conversation on the terminal is neither --json nor --raw");
+  if (!prompt && flags.tools.any())
+    return wrong_use("flag --tools: give a PROMPT, for nobody answers calls in a conversation");
   const std::unique_ptr<ChatSession> session = TRY(ChatSession::open(flags));
   catch_interrupts();
   if (prompt) return answer_once(*session, flags, *prompt);

@@ -1,9 +1,12 @@
 #include "app/grammar_flags.h"
 
+#include <nlohmann/json.hpp>
+
 #include "app/session.h"
 #include "text/grammar/choices.h"
 #include "text/grammar/gbnf.h"
 #include "text/grammar/lark.h"
+#include "text/grammar/schema.h"
 
 namespace brass::app {
 namespace {
@@ -29,6 +32,8 @@ void declare_grammar(Arguments& arguments, GrammarFlags& flags) {
                    "file of a grammar of the reply, in GBNF or (FILE.lark) in Lark");
   arguments.choice("--grammar-syntax", flags.syntax, {"gbnf", "lark"},
                    "of --grammar, whatever the file's name is");
+  arguments.option("--json-schema", flags.json_schema,
+                   "file of a JSON Schema: the reply is JSON that it allows");
   arguments.option("--regex", flags.regex, "regular expression (ECMA-262) that the whole reply matches");
   arguments.option("--choices", flags.choices, "texts of which the reply is one: a,b,c ('\\,' is a comma)");
   arguments.option("--grammar-after", flags.after,
@@ -38,8 +43,9 @@ void declare_grammar(Arguments& arguments, GrammarFlags& flags) {
 }
 
 Result<> check_grammar_flags(const GrammarFlags& flags) {
-  const int given = (flags.grammar ? 1 : 0) + (flags.regex ? 1 : 0) + (flags.choices ? 1 : 0);
-  if (given > 1) return wrong_use("flags --grammar, --regex, --choices: give one of them");
+  const int given =
+      (flags.grammar ? 1 : 0) + (flags.json_schema ? 1 : 0) + (flags.regex ? 1 : 0) + (flags.choices ? 1 : 0);
+  if (given > 1) return wrong_use("flags --grammar, --json-schema, --regex, --choices: give one of them");
   if (given == 0 && (!flags.after.empty() || !flags.triggers.empty()))
     return wrong_use("flag {}: there is no grammar to begin",
                      flags.after.empty() ? "--grammar-trigger" : "--grammar-after");
@@ -56,11 +62,20 @@ GrammarResult read_grammar(const GrammarFlags& flags) {
     return blame(fmt::format("flag --grammar: {}", *flags.grammar),
                  is_lark(flags) ? grammar::grammar_from_lark(text) : grammar::grammar_from_gbnf(text));
   }
+  if (flags.json_schema) {
+    const std::string text = TRY(within("flag --json-schema", read_text_file(*flags.json_schema)));
+    const auto read = [&]() -> GrammarResult {
+      return grammar::grammar_from_schema(TRY(grammar::parse_schema(text)));
+    };
+    return blame(fmt::format("flag --json-schema: {}", *flags.json_schema), read());
+  }
   if (flags.regex) return blame("flag --regex", grammar::grammar_from_regex(*flags.regex));
   if (flags.choices)
     return blame("flag --choices", grammar::grammar_from_choices(split_choices(*flags.choices)));
   return nullptr;
 }
+
+bool says_where(const GrammarFlags& flags) { return !flags.after.empty() || !flags.triggers.empty(); }
 
 grammar::ConstraintOptions constraint_options(const GrammarFlags& flags) {
   grammar::ConstraintOptions options;

@@ -1,4 +1,4 @@
-// The flags that say what a reply may be: a grammar, a regular expression, or choices.
+// The flags that say what a reply may be: a grammar, a JSON Schema, a regular expression, or choices.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@
 namespace brass::app {
 
 struct GrammarFlags {
-  std::optional<std::string> grammar, regex, choices;  // at most one; the first is a file
-  std::string syntax;                                  // of the grammar; "": by the file's name
-  std::string after;                                   // the grammar begins behind this text
-  std::vector<std::string> triggers;                   // or when one of these appears
+  std::optional<std::string> grammar, json_schema, regex, choices;  // at most one; the first two are files
+  std::string syntax;                                               // of the grammar; "": by the file's name
+  std::string after;                                                // the grammar begins behind this text
+  std::vector<std::string> triggers;                                // or when one of these appears
 };
 
 void declare_grammar(Arguments& arguments, GrammarFlags& flags);
@@ -24,7 +24,9 @@ Result<> check_grammar_flags(const GrammarFlags& flags);
 
 // nullptr: no flag was given. Errors name the flag and, where there is one, the file.
 Result<std::shared_ptr<const grammar::Grammar>> read_grammar(const GrammarFlags& flags);
-// Where in the reply the grammar begins; without the grammar itself.
+// Whether the flags say where in the reply the grammar begins; else that is behind reasoning.
+bool says_where(const GrammarFlags& flags);
+// Where it begins by the flags; without the grammar itself.
 grammar::ConstraintOptions constraint_options(const GrammarFlags& flags);
 
 // "a,b,c", where \, is a comma and \\ a backslash.

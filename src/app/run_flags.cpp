@@ -94,6 +94,7 @@ void declare_run_flags(Arguments& arguments, RunFlags& flags) {
   arguments.option("--logit-bias", flags.logit_bias, "ID=BIAS added to a token's logit (repeatable)");
   arguments.option("--stop", flags.stops, "text that ends the reply (repeatable)");
   declare_grammar(arguments, flags.grammar);
+  declare_tools(arguments, flags.tools);
   arguments.flag("--stats", flags.stats, "both numbers behind the reply, on standard error");
   arguments.flag("--json", flags.json, "machine-readable, when the reply is complete");
 }
@@ -102,6 +103,12 @@ Result<> check_run_flags(const RunFlags& flags) {
   if (Result<> ok = validate(sampling_of(flags), INT32_MAX); !ok) return std::unexpected(as_flag(ok.error()));
   if (Result<> ok = validate_stops(flags.stops); !ok) return std::unexpected(as_flag(ok.error()));
   TRY_VOID(check_grammar_flags(flags.grammar));
+  TRY_VOID(check_tool_flags(flags.tools));
+  const GrammarFlags& grammar = flags.grammar;
+  if (flags.tools.any() && (grammar.grammar || grammar.json_schema || grammar.regex || grammar.choices))
+    return wrong_use("flag --tools: the reply has a grammar already");
+  if (flags.tools.tools && (flags.raw || !flags.ids.empty()))
+    return wrong_use("flag --tools: needs the chat template, which --raw and --ids leave out");
   if (flags.raw && !flags.system.empty()) return wrong_use("flag --system: --raw has no system message");
   if (!flags.ids.empty() && flags.prompt) return wrong_use("flag --ids: there is a PROMPT already");
   return {};

@@ -7,6 +7,7 @@
 
 #include "app/grammar_flags.h"
 #include "app/session.h"
+#include "app/tool_flags.h"
 #include "runtime/generation.h"
 
 namespace brass::app {
@@ -21,6 +22,7 @@ struct RunFlags {
   std::optional<uint64_t> seed;
   std::vector<std::string> stops, logit_bias, dry_breakers;
   GrammarFlags grammar;
+  ToolFlags tools;
 };
 
 void declare_run_flags(Arguments& arguments, RunFlags& flags);

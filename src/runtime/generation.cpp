@@ -27,7 +27,8 @@ Generation::Generation(Engine& engine, SequenceId sequence, const Tokenizer* tok
       options_(std::move(options)),
       sampler_(options_.sampling, static_cast<int>(engine.model().info.vocabulary)),
       stops_(options_.stops) {
-  if (tokenizer_ != nullptr) decoder_.emplace(*tokenizer_, StreamDecoder::Options{.continues_text = true});
+  const StreamDecoder::Options decoding{.special = options_.show_control, .continues_text = true};
+  if (tokenizer_ != nullptr) decoder_.emplace(*tokenizer_, decoding);
   if (options_.constraint.grammar != nullptr) {
     options_.constraint.ends_by_itself &= !options_.ignore_end;
     constraint_.emplace(options_.constraint, *tokenizer_, engine.model().info.vocabulary);

@@ -36,6 +36,8 @@ struct GenerationOptions {
   std::vector<std::string> stops;
   uint32_t max_tokens = UINT32_MAX;
   bool ignore_end = false;  // an end token is text like any other
+  bool show_control =
+      false;  // control pieces are text, too: for who reads the reply's form (text/calls/parser.h)
   grammar::ConstraintOptions
       constraint;  // needs a tokenizer; `ends_by_itself` is what ignore_end leaves of it
 };

@@ -1,6 +1,9 @@
 // How long token masks take: random replies of a grammar, each token chosen among those that its mask allows.
 //
-//   bench_masks VOCABULARY.gguf [REPLIES] [SEED]
+//   bench_masks VOCABULARY.gguf [REPLIES] [SEED] [SCHEMAS.jsonl]
+//
+// With lines of {"schema", "draft"} (tests/grammar/fixtures/schema_suite.jsonl: the JSON Schema Test Suite) a few replies of each
+// are a row of their own, and so is a schema of 5 KB.
 //
 // Columns: microseconds of CPU time on one thread for a mask, each grammar compiled anew for each reply, so that first
 // visits count: the median, the 99th percentile, the most; then the grammar's making and compiling, in milliseconds.
@@ -8,12 +11,16 @@
 
 #include <algorithm>
 #include <ctime>
+#include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/rng.h"
 #include "gguf/vocab.h"
+#include "grammar/large_schema.h"
 #include "text/grammar/matcher.h"
+#include "text/grammar/schema.h"
 #include "text/tokenizer.h"
 
 namespace {
@@ -114,11 +121,36 @@ NodeId person(Grammar& g) {
   return g.object(std::move(members));
 }
 
+using Json = nlohmann::ordered_json;
+
+// A few short replies of every schema in the file that has a grammar.
+Figures suite(const char* path, int replies, const std::shared_ptr<const TokenTrie>& trie,
+              const Tokenizer& tokenizer, Rng& rng) {
+  Figures figures;
+  std::ifstream lines(path);
+  for (std::string line; std::getline(lines, line);) {
+    const auto row = parse_schema(line);
+    if (!row) continue;
+    SchemaOptions options;
+    options.nothing_is_an_error = false;
+    if (row->value("draft", "") == "7") options.draft = SchemaDraft::k7;
+    for (int i = 0; i < replies; ++i) {
+      reply(
+          [&]() -> std::shared_ptr<const Grammar> {
+            auto made = grammar_from_schema((*row)["schema"], options);
+            return made ? *made : nullptr;
+          },
+          trie, tokenizer, rng, figures);
+    }
+  }
+  return figures;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: bench_masks VOCABULARY.gguf [REPLIES] [SEED]\n");
+    fmt::print(stderr, "usage: bench_masks VOCABULARY.gguf [REPLIES] [SEED] [SCHEMAS.jsonl]\n");
     return 2;
   }
   const int replies = argc > 2 ? std::atoi(argv[2]) : 20;
@@ -158,5 +190,19 @@ int main(int argc, char** argv) {
     all.compiles.insert(all.compiles.end(), figures.compiles.begin(), figures.compiles.end());
   }
   print("all", all);
+  if (argc <= 4) return 0;
+  Rng rng(seed);
+  print("suite", suite(argv[4], std::min(replies, 3), trie, **tokenizer, rng));
+  const Json large = large_schema(5000);
+  Figures figures;
+  for (int i = 0; i < replies; ++i) {
+    reply(
+        [&]() -> std::shared_ptr<const Grammar> {
+          auto made = grammar_from_schema(large);
+          return made ? *made : nullptr;
+        },
+        trie, **tokenizer, rng, figures);
+  }
+  print(fmt::format("a schema of {} bytes", large.dump().size()), figures);
   return 0;
 }

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Lets real models write under random schemas, choices, regular expressions and grammars, and judges every reply.
+"""Lets real models write under random schemas, tools, choices, regular expressions and grammars, and judges every reply.
 
     pip install jsonschema lark
-    structured_output.py MODEL.gguf [MODEL.gguf ...] --brass build/release/brass -n 200
+    structured_output.py MODEL.gguf [MODEL.gguf ...] --driver build/release/structured_driver -n 200
 
 Schemas come from a generator with a fixed seed. Every reply is sampled at temperature 1 without other filters. It must be
-JSON that the `jsonschema` package finds valid (formats too), one of the choices, a full match of the expression (Python's
-re), or a text of the grammar (the `lark` package, as grammar_fixtures.py reads GBNF); or be cut by the limit of tokens.
-Schemas that Brass refuses by name are counted, and are not failures. Exits with 1 if any reply is wrong.
+JSON that the `jsonschema` package finds valid (formats too), a call whose arguments it finds valid, one of the choices, a
+full match of the expression (Python's re), or a text of the grammar (the `lark` package, as grammar_fixtures.py reads
+GBNF); or be cut by the limit of tokens. Schemas that Brass refuses by name are counted, and are not failures. One process
+a model answers all, several at once. --first and --count take a slice of the tasks. Exits with 1 if any reply is wrong.
 """
 
 import argparse
 import collections
-import concurrent.futures
 import json
 import os
 import random
@@ -22,9 +22,6 @@ import sys
 import tempfile
 
 import jsonschema
-import lark
-
-from grammar_fixtures import Gbnf
 
 WORDS = "name age city tags items price kind id note score unit active size color owner children".split()
 
@@ -163,103 +160,141 @@ GRAMMARS = [
 
 
 class Task:
-    def __init__(self, kind, prompt, flags, judge, what):
-        self.kind, self.prompt, self.flags, self.judge, self.what = kind, prompt, flags, judge, what
+    def __init__(self, kind, prompt, what, judge):
+        self.kind, self.prompt, self.what, self.judge = kind, prompt, what, judge
 
 
-def schema_task(schema, folder, index):
-    path = os.path.join(folder, f"schema{index}.json")
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump(schema, out)
-    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+def validator_of(schema):
+    return jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
 
-    def judge(text):
+
+def schema_task(schema):
+    validator = validator_of(schema)
+
+    def judge(reply):
         try:
-            value = json.loads(text)
+            value = json.loads(reply["text"])
         except ValueError as error:
             return f"no JSON: {error}"
         errors = [e.message for e in validator.iter_errors(value)]
         return errors[0] if errors else None
 
-    return Task("schema", f"Give me an example as JSON for this schema: {json.dumps(schema)}", ["--json-schema", path],
-                judge, json.dumps(schema))
+    return Task("schema", f"Give me an example as JSON for this schema: {json.dumps(schema)}", {"json_schema": schema}, judge)
+
+
+def tool_task(parameters):
+    validator = validator_of(parameters)
+    tool = {"type": "function", "function": {"name": "example", "description": "Takes an example.", "parameters": parameters}}
+
+    def judge(reply):
+        if [call["name"] for call in reply["calls"]] != ["example"]:
+            return f"calls {reply['calls']}"
+        value = json.loads(reply["calls"][0]["arguments"])
+        errors = [e.message for e in validator.iter_errors(value)]
+        return errors[0] if errors else None
+
+    return Task("tools", "Give the tool an example.", {"tools": [tool]}, judge)
 
 
 def choice_task(choices):
-    flag = ",".join(c.replace("\\", "\\\\").replace(",", "\\,") for c in choices)
-    return Task("choices", "Choose one.", ["--choices", flag], lambda t: None if t in choices else "no choice", flag)
+    return Task("choices", "Choose one.", {"choices": choices}, lambda r: None if r["text"] in choices else "no choice")
 
 
 def regex_task(pattern):
-    return Task("regex", "Write something short.", ["--regex", pattern],
-                lambda t: None if re.fullmatch(pattern, t) else "no match", pattern)
+    return Task("regex", "Write something short.", {"regex": pattern},
+                lambda r: None if re.fullmatch(pattern, r["text"]) else "no match")
 
 
-def grammar_task(source, folder, index):
-    path = os.path.join(folder, f"grammar{index}.gbnf")
-    with open(path, "w", encoding="utf-8") as out:
-        out.write(source)
+def grammar_task(source):
+    import lark
+    from grammar_fixtures import Gbnf
     parser = lark.Lark(Gbnf(source).to_lark(), parser="earley", lexer="dynamic_complete", ambiguity="resolve")
 
-    def judge(text):
+    def judge(reply):
         try:
-            parser.parse(text)
+            parser.parse(reply["text"])
         except lark.exceptions.LarkError as error:
             return str(error).splitlines()[0]
         return None
 
-    return Task("gbnf", "Write something short.", ["--grammar", path], judge, source)
+    return Task("gbnf", "Write something short.", {"gbnf": source}, judge)
 
 
-def run(brass, model, task, seed, limit, extra):
-    command = [brass, "run", model, task.prompt, "--json", "--temperature", "1", "--top-k", "0", "--top-p", "1", "--min-p", "0",
-               "--seed", str(seed), "-n", str(limit), *extra, *task.flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    if done.returncode != 0:
-        refused = task.kind == "schema" and done.returncode == 2
-        return "refused" if refused else "failed", done.stderr.strip()
-    reply = json.loads(done.stdout)
+def make_tasks(options):
+    schemas = Schemas(options.seed)
+    tasks = [schema_task(schemas.schema()) for _ in range(options.n)]
+    for _ in range(options.n // 4):
+        schemas.defs = {}
+        parameters = schemas.make_object(0)
+        tasks.append(tool_task({**parameters, "$defs": schemas.defs} if schemas.defs else parameters))
+    tasks += [choice_task(c) for c in CHOICES for _ in range(2)] + [regex_task(r) for r in REGEXES for _ in range(2)]
+    if options.only in (None, "gbnf"):
+        tasks += [grammar_task(g) for g in GRAMMARS for _ in range(2)]
+    tasks = [t for t in tasks if options.only in (None, t.kind)]
+    return tasks[options.first:][:options.count]
+
+
+def answers(options, model, tasks):
+    """Yields (index, reply) as replies end."""
+    lines = [json.dumps({"id": i, "prompt": t.prompt, "seed": options.first + i + 1, "limit": options.limit, **t.what})
+             for i, t in enumerate(tasks)]
+    command = [options.driver, model, str(options.sequences), str(options.threads)]
+    with tempfile.TemporaryFile("w+") as written:
+        written.write("".join(line + "\n" for line in lines))
+        written.seek(0)
+        driver = subprocess.Popen(command, stdin=written, stdout=subprocess.PIPE, text=True)
+        for line in driver.stdout:
+            reply = json.loads(line)
+            yield reply["id"], reply
+        if driver.wait() != 0:
+            sys.exit(f"{model}: the driver ended with {driver.returncode}")
+
+
+def verdict_of(task, reply):
+    if "refused" in reply:
+        return ("refused" if task.kind in ("schema", "tools") else "failed"), reply["refused"]
     if reply["finish"] == "length":
         return "length", reply["text"]
-    fault = task.judge(reply["text"])
+    fault = task.judge(reply)
     return ("valid", "") if fault is None else ("WRONG", f"{fault}: {reply['text']!r}")
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("models", nargs="+")
-    arguments.add_argument("--brass", required=True)
-    arguments.add_argument("-n", type=int, default=200, help="schemas")
+    arguments.add_argument("--driver", required=True)
+    arguments.add_argument("-n", type=int, default=200, help="schemas; and a quarter as many tools")
     arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--limit", type=int, default=300, help="tokens of a reply")
-    arguments.add_argument("--jobs", type=int, default=1, help="models that run at once")
-    arguments.add_argument("--only", choices=["schema", "choices", "regex", "gbnf"])
+    arguments.add_argument("--limit", type=int, default=160, help="tokens of a reply")
+    arguments.add_argument("--sequences", type=int, default=8, help="replies at once")
+    arguments.add_argument("--threads", type=int, default=0, help="0: all cores")
+    arguments.add_argument("--first", type=int, default=0, help="task to begin with")
+    arguments.add_argument("--count", type=int, help="most tasks")
+    arguments.add_argument("--only", choices=["schema", "tools", "choices", "regex", "gbnf"])
     arguments.add_argument("--verbose", action="store_true", help="name what was refused or cut, too")
     options = arguments.parse_args()
-    schemas = Schemas(options.seed)
+    tasks = make_tasks(options)
     bad = 0
-    with tempfile.TemporaryDirectory() as folder:
-        tasks = [schema_task(schemas.schema(), folder, i) for i in range(options.n)]
-        tasks += [choice_task(c) for c in CHOICES for _ in range(2)] + [regex_task(r) for r in REGEXES for _ in range(2)]
-        tasks += [grammar_task(g, folder, 2 * i + k) for i, g in enumerate(GRAMMARS) for k in range(2)]
-        tasks = [t for t in tasks if options.only in (None, t.kind)]
-        for model in options.models:
-            counts = collections.defaultdict(collections.Counter)
-            reasons = collections.Counter()
-            extra = ["--threads", "1"] if options.jobs > 1 else []
-            with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-                answers = pool.map(lambda i: run(options.brass, model, tasks[i], i + 1, options.limit, extra), range(len(tasks)))
-                for task, (verdict, detail) in zip(tasks, answers):
-                    counts[task.kind][verdict] += 1
-                    if verdict == "refused":
-                        reasons[detail.splitlines()[0].split(": ", 3)[-1]] += 1
-                    if verdict in ("WRONG", "failed") or options.verbose and verdict != "valid":
-                        print(f"{verdict}: {task.kind} {task.what}\n  {detail}", flush=True)
-                    bad += verdict in ("WRONG", "failed")
-            for kind, count in counts.items():
-                print(f"{os.path.basename(model)}: {kind}: " + ", ".join(f"{n} {v}" for v, n in sorted(count.items())), flush=True)
-            for reason, n in reasons.most_common():
-                print(f"  refused {n} ×: {reason}")
+    for model in options.models:
+        counts = collections.defaultdict(collections.Counter)
+        reasons = collections.Counter()
+        for index, reply in answers(options, model, tasks):
+            task = tasks[index]
+            verdict, detail = verdict_of(task, reply)
+            counts[task.kind][verdict] += 1
+            if verdict == "refused":
+                reasons[detail] += 1
+            if verdict in ("WRONG", "failed") or options.verbose and verdict != "valid":
+                print(f"{verdict}: {task.kind} {json.dumps(task.what)}\n  {detail}", flush=True)
+            bad += verdict in ("WRONG", "failed")
+        for kind, count in counts.items():
+            print(f"{os.path.basename(model)}: {kind}: " + ", ".join(f"{n} {v}" for v, n in sorted(count.items())), flush=True)
+        for reason, n in reasons.most_common():
+            print(f"  refused {n} ×: {reason}")
+        missing = len(tasks) - sum(sum(count.values()) for count in counts.values())
+        if missing:
+            print(f"{missing} tasks have no reply")
+            bad += 1
     return 1 if bad else 0
 
 
