@@ -35,6 +35,17 @@ inline bool same_bits(const Logits& a, const Logits& b) {
   return std::ranges::equal(a, b, [](const auto& x, const auto& y) { return bits_of(x) == bits_of(y); });
 }
 
+// What a graph reads of another one, where it does (hidden_in): as many rows.
+inline std::vector<float> hidden_rows(const Graph& graph, size_t rows) {
+  std::vector<float> values;
+  for (const Op& op : graph.ops)
+    if (op.kind == OpKind::kHiddenIn)
+      values.resize(rows * graph.values[static_cast<size_t>(op.out[0])].width);
+  Rng rng(17);
+  for (float& x : values) x = static_cast<float>(rng.normal());
+  return values;
+}
+
 // A device with one graph uploaded, pages dealt to `sequences` sequences in an order that is not their own,
 // and plans compiled for `caps` as steps need them.
 class Runner {
@@ -81,7 +92,10 @@ class Runner {
     const std::vector<PageTable> tables(tables_.begin(), tables_.end());
     const PlanHandle plan =
         prepared({bucket(static_cast<uint32_t>(ids.size())), bucket(static_cast<uint32_t>(wanted.size()))});
-    const Result<> ran = device_->run(plan, {ids, positions, sequences, wanted, tables});
+    const std::vector<float> hidden = hidden_rows(*graph_, ids.size());
+    Batch batch{ids, positions, sequences, wanted, tables};
+    batch.hidden = hidden;
+    const Result<> ran = device_->run(plan, batch);
     EXPECT_TRUE(ran.has_value()) << (ran ? "" : ran.error().message);
     // A graph of T rows and no gather_rows: every row is there.
     const bool all = graph_->values[static_cast<size_t>(graph_->output())].rows == Rows::kT;

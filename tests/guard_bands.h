@@ -35,10 +35,12 @@ class GuardBands {
   Logits run(const std::vector<TokenRow>& rows, const Visit& visit) {
     const BatchRows r(rows);
     const PlanKey key{bucket(static_cast<uint32_t>(r.ids.size())),
-                      bucket(static_cast<uint32_t>(r.wanted.size()))};
+                      bucket(static_cast<uint32_t>(r.wanted.size())), graph_->hidden >= 0};
     const std::shared_ptr<const Plan> plan = surrounded(key);
     const std::vector<PageTable> tables(tables_.begin(), tables_.end());
     batch_ = {r.ids, r.positions, r.sequences, r.wanted, tables};
+    const std::vector<float> hidden = hidden_rows(*graph_, r.ids.size());
+    batch_.hidden = hidden;
 
     std::vector<PlanHandle> handles;
     for (const Step& step : plan->steps) {
@@ -112,7 +114,7 @@ class GuardBands {
                             .stride = floats,
                             .first = 0,
                             .last = UINT32_MAX});
-    plan->placed[static_cast<size_t>(graph_->output())].last = UINT32_MAX;
+    for (const ValueId v : plan->outputs()) plan->placed[static_cast<size_t>(v)].last = UINT32_MAX;
     return plan;
   }
 

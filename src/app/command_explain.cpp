@@ -16,23 +16,26 @@ struct Flags {
   std::string phase = "decode";
   uint32_t depth = 0;
   std::vector<std::string> without;
-  bool embeddings = false, json = false;
+  bool embeddings = false, draft = false, json = false;
 };
 
 struct Phase {
   uint32_t t, r;
+  uint32_t draft = 0;  // 0: the trunk, else which draft, from 1 on
 };
 
 // decode: one token, one row; prefill:N: N tokens, the last one's row; verify:K: K tokens, K rows. Embeddings: of a text
-// of one token, of N tokens; of each of K tokens.
+// of one token, of N tokens; of each of K tokens. draft, draft:N: one step of the first, of the N-th draft.
 Result<Phase> parse_phase(const std::string& text) {
   if (text == "decode") return Phase{1, 1};
+  if (text == "draft") return Phase{1, 1, 1};
   const size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   uint32_t n = 0;
   if (colon != std::string::npos) std::from_chars(text.data() + colon + 1, text.data() + text.size(), n);
-  if ((name != "prefill" && name != "verify") || n == 0 || n > 65536)
-    return wrong_use("flag --phase: '{}' is none of decode, prefill:N, verify:K", text);
+  if ((name != "prefill" && name != "verify" && name != "draft") || n == 0 || n > 65536)
+    return wrong_use("flag --phase: '{}' is none of decode, prefill:N, verify:K, draft, draft:N", text);
+  if (name == "draft") return Phase{1, 1, n};
   return name == "prefill" ? Phase{n, 1} : Phase{n, n};
 }
 
@@ -81,7 +84,12 @@ Json step_json(const Plan& plan, const Step& step, const StepRow& row) {
 Result<> run_explain(const Flags& flags) {
   const Phase phase = TRY(parse_phase(flags.phase));
   const std::string path = TRY(find_model(flags.model));
-  const std::unique_ptr<Model> model = TRY(load_model(path, {.embeddings = flags.embeddings}));
+  const bool draft = flags.draft || phase.draft > 0;
+  const std::unique_ptr<Model> model =
+      TRY(load_model(path, {.embeddings = flags.embeddings, .draft = draft}));
+  if (phase.draft > model->drafts.size())
+    return wrong_use("flag --phase: '{}', and the model has {} draft{}", flags.phase, model->drafts.size(),
+                     model->drafts.size() == 1 ? "" : "s");
   if (flags.depth > 0 && model->graph->needs_whole_texts())
     return wrong_use("flag --depth: the model reads whole texts, so nothing can be cached before a step");
   const std::unique_ptr<Device> device = TRY(open_device(flags.model));
@@ -92,8 +100,8 @@ Result<> run_explain(const Flags& flags) {
       for (const std::string_view name : caps.rules) names += " " + std::string(name);
       return wrong_use("flag --without: '{}' is no rule of this device; its rules:{}", rule, names);
     }
-  const auto plan =
-      TRY(compile(model->graph, {bucket(phase.t), phase.r <= 1 ? phase.r : bucket(phase.r)}, caps));
+  const PlanKey key{bucket(phase.t), phase.r <= 1 ? phase.r : bucket(phase.r), draft};
+  const auto plan = TRY(compile(phase.draft > 0 ? model->drafts[phase.draft - 1] : model->graph, key, caps));
   if (!flags.json) {
     fmt::print("{}", explain(*plan, phase.t, phase.r, flags.depth));
     return {};
@@ -102,6 +110,7 @@ Result<> run_explain(const Flags& flags) {
   Json steps = Json::array();
   for (size_t i = 0; i < rows.size(); i++) steps.push_back(step_json(*plan, plan->steps[i], rows[i]));
   const Json out{{"architecture", model->info.architecture},
+                 {"part", plan->source->part},
                  {"profile", caps.name},
                  {"t", phase.t},
                  {"r", phase.r},
@@ -119,11 +128,12 @@ Body declare_explain(Arguments& arguments) {
   auto flags = std::make_shared<Flags>();
   declare_model(arguments, flags->model);
   declare_device(arguments, flags->model);
-  arguments.option("--phase", flags->phase, "decode, prefill:N or verify:K");
+  arguments.option("--phase", flags->phase, "decode, prefill:N, verify:K, or draft (draft:N: the N-th)");
   arguments.option("--depth", flags->depth, "positions already cached");
   arguments.option("--without", flags->without, "switches a fusion rule off (repeatable)");
   arguments.flag("--embeddings", flags->embeddings,
                  "the plan that makes embeddings (brass embed), not logits");
+  arguments.flag("--draft", flags->draft, "the plan that also makes what drafts (nextn) go on from");
   arguments.flag("--json", flags->json, "machine-readable");
   return [flags] { return run_explain(*flags); };
 }

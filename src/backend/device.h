@@ -40,6 +40,7 @@ struct Batch {
   std::span<const StatePages> states;      // [sequence], where the graph has a state group
   // [T] page of the state group that also gets the state after this row, −1: none; or empty: none at all
   std::span<const PageId> snapshots;
+  std::span<const float> hidden;  // [T][width], where the graph reads hidden rows (hidden_in); else empty
 };
 
 struct PoolSpec {  // of one memory group
@@ -64,11 +65,16 @@ class Device {
   virtual const Caps& caps() const = 0;
   virtual std::string describe() const = 0;  // "cpu avx512-vnni, 2 threads"
 
-  // Takes the graph's weights in the layout that this device reads. `release(weight)` is called when the
-  // bytes of a weight are no longer needed (a device that reads them in place never calls it). Non-finite
-  // values are an error that names the tensor.
-  virtual Result<> upload(const Graph& graph, const Progress& progress,
+  // Takes the weights of the graphs, which are one list, in the layout that this device reads for what they do with
+  // them. `release(weight)` is called when the bytes of a weight are no longer needed (a device that reads them in
+  // place never calls it). Non-finite values are an error that names the tensor.
+  virtual Result<> upload(std::span<const Graph* const> graphs, const Progress& progress,
                           const std::function<void(const Weight&)>& release) = 0;
+  Result<> upload(const Graph& graph, const Progress& progress,
+                  const std::function<void(const Weight&)>& release) {
+    const Graph* const one[] = {&graph};
+    return upload(one, progress, release);
+  }
   // Allocates the pages of every group of the graph.
   virtual Result<> allocate(const Graph& graph, std::span<const PoolSpec> pools) = 0;
   static uint64_t page_positions() { return kPageTokens; }

@@ -93,6 +93,7 @@ class Checker {
         return std::holds_alternative<EmbedAttrs>(op_.attrs);
       case OpKind::kPool:
         return std::holds_alternative<PoolAttrs>(op_.attrs);
+      case OpKind::kHiddenIn:
       case OpKind::kGatherRows:
       case OpKind::kAdd:
       case OpKind::kQuantAct:
@@ -116,6 +117,7 @@ class Checker {
       case OpKind::kEmbed:
         return {0, 1, 1, 1};
       case OpKind::kRopeTable:
+      case OpKind::kHiddenIn:
         return {0, 1, 0, 0};
       case OpKind::kRmsNorm:
         return {1, 1, 0, 1};
@@ -381,6 +383,9 @@ class Checker {
         want(in(1).width % heads, 0, "width mod heads");
         break;
       }
+      case OpKind::kHiddenIn:
+        at_least_one(out().width, "width of the output");
+        break;
       case OpKind::kSlice:
         at_most(op_.as<SliceAttrs>().begin + out().width, in(0).width, "end of the slice");
         break;
@@ -459,7 +464,21 @@ Result<> Graph::validate() const {
                 logits < 0 ? "nor" : "and");
   if (static_cast<size_t>(output()) >= values.size() || !made[output()])
     return fail("the graph makes no {}", logits >= 0 ? "logits" : "embeddings");
+  if (hidden >= 0 && (static_cast<size_t>(hidden) >= values.size() || !made[hidden] ||
+                      values[static_cast<size_t>(hidden)].rows != Rows::kT))
+    return fail("the graph does not make its hidden rows, one a token");
   return {};
+}
+
+std::vector<bool> Graph::touched_groups() const {
+  std::vector<bool> touched(groups.size(), false);
+  for (const Op& op : ops)
+    std::visit(
+        [&](const auto& attrs) {
+          if constexpr (requires { attrs.group; }) touched[attrs.group] = true;
+        },
+        op.attrs);
+  return touched;
 }
 
 bool Graph::needs_whole_texts() const {
@@ -637,6 +656,7 @@ Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, co
     case OpKind::kQuantAct:
       cost.flops = 3 * rows * width;
       break;
+    case OpKind::kHiddenIn:
     case OpKind::kGatherRows:
     case OpKind::kConcat:
     case OpKind::kSlice:

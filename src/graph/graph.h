@@ -65,6 +65,7 @@ std::vector<float> vector_values(const Weight& w);
 // X(enumerator, name): what each reads and writes stands beside its attributes below.
 #define BRASS_OPERATIONS(X)     \
   X(kEmbed, "embed")            \
+  X(kHiddenIn, "hidden_in")     \
   X(kGatherRows, "gather_rows") \
   X(kPool, "pool")              \
   X(kRmsNorm, "rms_norm")       \
@@ -104,6 +105,7 @@ enum class EmbedIndex : uint8_t { kToken, kPosition, kFirst };
 struct EmbedAttrs {
   EmbedIndex index = EmbedIndex::kToken;
 };
+// hidden_in:   () → x [T, d]: the rows that the batch brings, which another graph of the model has made
 // gather_rows: x [T, d] → [R, d]; rows wanted by the batch
 // pool:        x [T, d] → [R, d]: of all the rows that the sequence of a wanted row has in the step, the first one or
 //              their mean
@@ -282,8 +284,11 @@ struct MemoryGroup {
 // ---- graph
 // ------------------------------------------------------------------------------------------------------
 
+// The graphs of one model (its trunk, and its drafts: model.h) hold the same list of weights and the same list of
+// groups, so that a plan of any of them runs where they were uploaded and allocated once.
 struct Graph {
   std::string architecture;  // for printing only
+  std::string part = {};     // likewise: "" is the trunk
   std::vector<Value> values;
   std::vector<Weight> weights;
   std::vector<Op> ops;
@@ -291,8 +296,12 @@ struct Graph {
   // What the graph is for, one of the two: logits [R, vocabulary], or embeddings [R, d].
   ValueId logits = -1, embeddings = -1;
   ValueId output() const { return logits >= 0 ? logits : embeddings; }
+  // Rows [T, d] that another graph of the model goes on from, made where a plan asks for them; −1: there are none.
+  ValueId hidden = -1;
   // Whether all tokens of a text must be rows of one step: some see later ones, or the output is of all of them.
   bool needs_whole_texts() const;
+  // Of each group, whether an operation reads or writes it.
+  std::vector<bool> touched_groups() const;
   bool weightless = false;  // the weights have no bytes: a plan of it can be looked at, not run
 
   // Settles what depends on how many positions a sequence may have: every rope_table that has two sets of

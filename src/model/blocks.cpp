@@ -10,13 +10,11 @@ namespace brass {
 
 namespace {
 
-// One number a layer; absent: zeros if that is legal. Cut to the layers of the trunk.
-Result<std::vector<uint32_t>> read_each(Builder& b, std::string_view name, uint32_t blocks, uint32_t trunk,
-                                        uint32_t max, bool zero) {
-  if (zero && !b.file().has(b.key(name))) return std::vector<uint32_t>(trunk, 0);
-  std::vector<uint32_t> found = TRY(b.count_each(name, blocks, max, zero ? 0 : 1));
-  found.resize(trunk);
-  return found;
+// One number a layer; absent: zeros if that is legal.
+Result<std::vector<uint32_t>> read_each(Builder& b, std::string_view name, uint32_t blocks, uint32_t max,
+                                        bool zero) {
+  if (zero && !b.file().has(b.key(name))) return std::vector<uint32_t>(blocks, 0);
+  return b.count_each(name, blocks, max, zero ? 0 : 1);
 }
 
 Result<float> read_eps(Builder& b) {
@@ -30,11 +28,11 @@ Result<float> read_eps(Builder& b) {
 
 Result<> read_heads(Builder& b, const DecoderForm& form, uint32_t blocks, DecoderParams& p) {
   constexpr std::string_view kHeads = "attention.head_count", kKvHeads = "attention.head_count_kv";
-  p.heads = TRY(read_each(b, kHeads, blocks, p.layers, 4096, form.no_attention));
+  p.heads = TRY(read_each(b, kHeads, blocks, 4096, form.no_attention));
   p.kv_heads = p.heads;
   if (b.file().has(b.key(kKvHeads)))
-    p.kv_heads = TRY(read_each(b, kKvHeads, blocks, p.layers, 4096, form.no_attention));
-  for (uint32_t i = 0; i < p.layers; i++)
+    p.kv_heads = TRY(read_each(b, kKvHeads, blocks, 4096, form.no_attention));
+  for (uint32_t i = 0; i < blocks; i++)
     if (p.kv_heads[i] > 0 && p.heads[i] % p.kv_heads[i] != 0)
       return b.file().key_error(b.key(kKvHeads),
                                 fmt::format("is {} in layer {}, which does not divide head_count {}",
@@ -60,7 +58,7 @@ Result<DecoderParams> read_decoder(Builder& b, const DecoderForm& form) {
   p.width = TRY(b.count("embedding_length", kMaxWidth));
   p.context = TRY(b.count("context_length", 1u << 30));
   TRY_VOID(read_heads(b, form, blocks, p));
-  p.ff = TRY(read_each(b, "feed_forward_length", blocks, p.layers, 1u << 22, form.no_ffn));
+  p.ff = TRY(read_each(b, "feed_forward_length", blocks, 1u << 22, form.no_ffn));
   p.eps = TRY(read_eps(b));
   const uint64_t tokens = b.rows("token_embd.weight");
   if (tokens == 0) return b.file().tensor_error("token_embd.weight", "is missing");
@@ -251,13 +249,12 @@ ValueId ungated_ffn(Builder& b, ValueId x, uint32_t ff, ActKind act) {
 
 namespace {
 
-// The layers of one Decoder, in turn.
-class Layers {
+// One layer of a Decoder in the making.
+class Layer {
  public:
-  Layers(Builder& b, const DecoderParams& p, const Decoder& d) : b_(b), p_(p), d_(d) {}
+  Layer(Builder& b, const DecoderParams& p, const Decoder& d) : b_(b), p_(p), d_(d) {}
 
-  ValueId add(ValueId x, uint32_t i) {
-    const bool last = i + 1 == p_.layers && drops_rows(b_);
+  ValueId add(ValueId x, uint32_t i, bool last) {
     const bool pre = d_.placement != Placement::kPost;
     const bool post = d_.placement == Placement::kPost || d_.placement == Placement::kBoth;
     ValueId h = pre ? normed(x, d_.attn_norm) : x;
@@ -307,15 +304,19 @@ class Layers {
 
 }  // namespace
 
+ValueId decoder_layer(Builder& b, const DecoderParams& p, const Decoder& d, ValueId x, uint32_t layer,
+                      bool last) {
+  b.set_layer(static_cast<int32_t>(layer));
+  x = Layer(b, p, d).add(x, layer, last);
+  b.set_layer(-1);
+  return x;
+}
+
 void decoder(Builder& b, const DecoderParams& p, const Decoder& d) {
   ValueId x = b.embed("token_embd.weight", p.vocabulary, p.width);
   if (d.embedding_scale != 1) x = b.scale(x, d.embedding_scale, "embd_scale");
-  Layers layers(b, p, d);
-  for (uint32_t i = 0; i < p.layers; i++) {
-    b.set_layer(static_cast<int32_t>(i));
-    x = layers.add(x, i);
-  }
-  b.set_layer(-1);
+  for (uint32_t i = 0; i < p.layers; i++)
+    x = decoder_layer(b, p, d, x, i, i + 1 == p.layers && drops_rows(b));
   decoder_output(b, norm(b, x, d.norm, std::string(d.output_norm), p.eps), p.vocabulary,
                  {.scale = d.logit_scale, .softcap = d.logit_softcap});
 }
@@ -324,6 +325,7 @@ void decoder(Builder& b, const DecoderParams& p, const Decoder& d) {
 
 bool drops_rows(const Builder& b) {
   const OutputSpec& o = b.output();
+  if (o.draft) return false;
   return !o.embeddings || o.pooling == Pooling::kNone || o.pooling == Pooling::kLast;
 }
 
@@ -343,6 +345,10 @@ void decoder_output(Builder& b, ValueId x, uint32_t vocabulary, const LogitForm&
     for (const char* head : {"output.weight", "output.bias"}) b.ignore(head);
     embedding_output(b, x);
     return;
+  }
+  if (b.output().draft) {
+    b.hidden = x;
+    x = b.gather_rows(x, "output_rows");
   }
   b.logits = b.lm_head(x, b.has("output.weight") ? "output.weight" : "token_embd.weight", vocabulary);
   if (form.scale != 1) b.logits = b.scale(b.logits, form.scale, "logit_scale");

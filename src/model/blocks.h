@@ -15,7 +15,7 @@ struct DecoderParams {
   uint32_t layers = 0;  // without those that predict further tokens (nextn), which follow them in the file
   uint32_t nextn = 0;
   uint32_t width = 0, context = 0, vocabulary = 0;
-  std::vector<uint32_t> heads, kv_heads, ff;  // one a layer; 0 only where DecoderForm says so
+  std::vector<uint32_t> heads, kv_heads, ff;  // one a layer, nextn included; 0 only where DecoderForm says so
   uint32_t k_dim = 0, v_dim = 0;              // of a head
   float eps = 0;
 };
@@ -26,7 +26,8 @@ struct DecoderForm {
 };
 Result<DecoderParams> read_decoder(Builder& b, const DecoderForm& form = {});
 
-// Blocks behind the trunk, for speculation: known by their place, and not part of this graph.
+// Blocks behind the trunk, for speculation: known by their place, and not part of this graph. (Where they are wanted:
+// draft.h.)
 void ignore_nextn(Builder& b, const DecoderParams& p);
 
 // A mixture of experts in a file of a dense architecture is another variant: refused by name.
@@ -122,15 +123,19 @@ struct Decoder {
   std::function<ValueId(ValueId x, uint32_t layer)> ffn = {};
 };
 void decoder(Builder& b, const DecoderParams& p, const Decoder& d);
+// One layer of it. `last`: keeps only the rows whose output is wanted.
+ValueId decoder_layer(Builder& b, const DecoderParams& p, const Decoder& d, ValueId x, uint32_t layer,
+                      bool last);
 
 // ---- the end
 
-// Whether the last layer makes only the rows whose output is wanted: not where all of them are pooled.
+// Whether the last layer makes only the rows whose output is wanted: not where all of them are pooled, or where a draft
+// goes on from them.
 bool drops_rows(const Builder& b);
 // Embeddings of x, which are T rows where they are pooled, else R.
 void embedding_output(Builder& b, ValueId x);
 // Of x behind the last norm, what the model was loaded for: embeddings; or logits by the output matrix (the
-// embedding's, where the file ties them), · scale, capped where softcap > 0.
+// embedding's, where the file ties them), · scale, capped where softcap > 0; for drafts, x as the hidden rows, too.
 struct LogitForm {
   float scale = 1, softcap = 0;
 };

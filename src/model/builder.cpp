@@ -184,6 +184,10 @@ ValueId Builder::embed_by(EmbedIndex index, const std::string& tensor, uint32_t 
               {matrix(tensor, rows, width)}, EmbedAttrs{index});
 }
 
+ValueId Builder::hidden_in(uint32_t width) {
+  return emit(OpKind::kHiddenIn, "hidden_in", {}, Rows::kT, width);
+}
+
 ValueId Builder::gather_rows(ValueId x, const std::string& name) {
   return emit(OpKind::kGatherRows, name, {x}, Rows::kR, width(x));
 }
@@ -376,19 +380,43 @@ void Builder::fail_with(Error error) {
   if (!failed()) fault_ = std::move(error);
 }
 
-Result<std::shared_ptr<const Graph>> Builder::finish() {
-  if (failed()) return std::unexpected(fault_);
+void Builder::end_graph() {
   graph_->logits = logits;
   graph_->embeddings = embeddings;
+  graph_->hidden = hidden;
   graph_->weightless = wishes_ != nullptr;
+  logits = embeddings = hidden = -1;
+}
+
+void Builder::begin_draft() {
+  end_graph();
+  before_.push_back(graph_);
+  auto draft = std::make_shared<Graph>();
+  draft->architecture = architecture_;
+  draft->part = fmt::format("draft {}", before_.size());
+  draft->weights = graph_->weights;
+  draft->groups = graph_->groups;
+  graph_ = std::move(draft);
+}
+
+Result<std::vector<std::shared_ptr<const Graph>>> Builder::finish() {
+  if (failed()) return std::unexpected(fault_);
+  end_graph();
   for (const gguf::TensorInfo& t : file_.tensors())
     if (!used_.contains(t.name))
       return file_.tensor_error(
           t.name,
           fmt::format("is not used: this variant of architecture '{}' is not supported", architecture_),
           "running without it would give wrong text");
-  TRY_VOID(within(file_.path(), graph_->validate()));
-  return graph_;
+  std::vector<std::shared_ptr<const Graph>> all;
+  for (const std::shared_ptr<Graph>& graph : before_) {
+    graph->weights = graph_->weights;
+    graph->groups = graph_->groups;
+    all.push_back(graph);
+  }
+  all.push_back(graph_);
+  for (const std::shared_ptr<const Graph>& graph : all) TRY_VOID(within(file_.path(), graph->validate()));
+  return all;
 }
 
 }  // namespace brass

@@ -30,6 +30,7 @@ struct OutputSpec {
   bool embeddings = false;
   Pooling pooling = Pooling::kNone;
   bool normalize = true;  // embeddings: to length 1
+  bool draft = false;     // logits, and the graphs that predict further tokens
 };
 
 class Wishes;  // shape.h
@@ -54,7 +55,8 @@ class Builder {
 
   // ---- weights: names without ".weight" / ".bias" are given whole
   bool has(const std::string& tensor) const;
-  uint64_t rows(const std::string& tensor) const;  // 0: there is no such tensor
+  bool describes_shape() const { return wishes_ != nullptr; }  // there is no file of tensors
+  uint64_t rows(const std::string& tensor) const;              // 0: there is no such tensor
   WeightId matrix(const std::string& tensor, uint32_t rows, uint32_t cols);
   // `rows` rows of a matrix that has `tensor_rows` of them.
   // planes: of a tensor of three dimensions, the last (experts, heads).
@@ -72,6 +74,7 @@ class Builder {
   std::string block(std::string_view name) const { return fmt::format("blk.{}.{}", layer_, name); }
 
   ValueId embed(const std::string& tensor, uint32_t vocabulary, uint32_t width);
+  ValueId hidden_in(uint32_t width);
   // The same of `rows` rows by another index; named after the tensor.
   ValueId embed_by(EmbedIndex index, const std::string& tensor, uint32_t rows, uint32_t width);
   ValueId gather_rows(ValueId x, const std::string& name);
@@ -125,15 +128,20 @@ class Builder {
   uint32_t width(ValueId v) const { return graph_->values[static_cast<size_t>(v)].width; }
   uint32_t add_group(MemoryGroup group);
   MemoryGroup& group(uint32_t i) { return graph_->groups[i]; }
+  uint32_t groups() const { return static_cast<uint32_t>(graph_->groups.size()); }
   uint32_t add_group_layer(uint32_t group, KvLayer layer);    // index of the layer within the group
   uint32_t add_group_state(uint32_t group, uint32_t values);  // likewise
 
+  // What comes from here on is a graph of its own, which shares weights and memory with those before it.
+  void begin_draft();
+
   void fail_with(Error error);
-  // Checks that every tensor of the file was used, validates the graph.
-  Result<std::shared_ptr<const Graph>> finish();
+  // Checks that every tensor of the file was used, validates the graphs: the trunk, then the drafts.
+  Result<std::vector<std::shared_ptr<const Graph>>> finish();
   bool failed() const { return !fault_.message.empty(); }
 
-  ValueId logits = -1, embeddings = -1;  // one is set by the description
+  // Of the graph under construction: one of the first two is set by the description.
+  ValueId logits = -1, embeddings = -1, hidden = -1;
 
  private:
   ValueId value(const std::string& name, Rows rows, uint32_t width);
@@ -147,7 +155,10 @@ class Builder {
   std::string architecture_;
   OutputSpec output_;
   Wishes* wishes_;
-  std::shared_ptr<Graph> graph_;
+  void end_graph();
+
+  std::shared_ptr<Graph> graph_;                // under construction
+  std::vector<std::shared_ptr<Graph>> before_;  // those that are described
   std::set<std::string> used_;
   int32_t layer_ = -1;
   Error fault_;

@@ -88,6 +88,17 @@ uint32_t vocabulary_of(const Graph& graph) {
   return 0;
 }
 
+// What `purpose.draft` needs of a file.
+Result<> check_draft(const gguf::File& file, const std::string& architecture, const ModelPurpose& purpose) {
+  if (!purpose.draft) return {};
+  if (purpose.embeddings)
+    return fail("{}: blocks that predict further tokens go with text, not with embeddings", file.path());
+  const std::string key = architecture + ".nextn_predict_layers";
+  if (TRY(file.uint_or(key, 0)) == 0)
+    return file.key_error(key, "is 0 or missing: the file has no blocks that predict further tokens");
+  return {};
+}
+
 }  // namespace
 
 Result<> need_logits(const Model& model, std::string_view what) {
@@ -117,10 +128,17 @@ Result<std::unique_ptr<Model>> describe_model(std::unique_ptr<gguf::File> file, 
   model->output = {.embeddings = purpose.embeddings || architecture->embeddings_only,
                    .pooling = purpose.pooling.value_or(model->info.pooling.value_or(Pooling::kNone)),
                    .normalize = purpose.normalize};
+  model->output.draft = purpose.draft;
+  TRY_VOID(check_draft(f, name, purpose));
   Builder b(f, name, model->output);
   TRY_VOID(architecture->describe(b));
-  model->graph = TRY(b.finish());
-  TRY_VOID(check_causal(f, *model->graph));
+  std::vector<std::shared_ptr<const Graph>> graphs = TRY(b.finish());
+  if (purpose.draft && graphs.size() == 1)
+    return fail("{}: blocks that predict further tokens are not supported in architecture '{}'", f.path(),
+                name);
+  for (const std::shared_ptr<const Graph>& graph : graphs) TRY_VOID(check_causal(f, *graph));
+  model->graph = std::move(graphs.front());
+  model->drafts.assign(std::next(graphs.begin()), graphs.end());
   model->vocab = TRY(gguf::read_vocab(f));
 
   ModelInfo& info = model->info;

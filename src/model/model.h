@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/vocab_spec.h"
 #include "gguf/gguf.h"
@@ -24,9 +25,11 @@ struct ModelInfo {
   std::optional<Pooling> pooling;  // what the file says: how the embeddings that it is for are made
 };
 
-// What a model is loaded for: text, or embeddings (any model can; encoders can nothing else).
+// What a model is loaded for: text, or embeddings (any model can; encoders can nothing else). `draft`: text, and the
+// blocks that predict further tokens (nextn, MTP); without it their tensors are left in the file.
 struct ModelPurpose {
   bool embeddings = false;
+  bool draft = false;
   std::optional<Pooling> pooling = {};  // in place of the file's
   bool normalize = true;                // embeddings to length 1
 };
@@ -36,6 +39,8 @@ struct Model {
   ModelInfo info;
   OutputSpec output;  // what the graph makes
   std::shared_ptr<const Graph> graph;
+  // One for each block that predicts further tokens, where the model was loaded for them (draft.h).
+  std::vector<std::shared_ptr<const Graph>> drafts;
   VocabSpec vocab;
 };
 

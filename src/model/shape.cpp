@@ -54,10 +54,11 @@ Result<MetadataFile> metadata_file(const ShapeSpec& spec) {
 }
 
 Result<std::shared_ptr<const Graph>> describe(const Architecture& architecture, const gguf::File& file,
-                                              Wishes& wishes) {
-  Builder b(file, std::string(architecture.name), {.embeddings = architecture.embeddings_only}, &wishes);
+                                              Wishes& wishes, bool draft) {
+  Builder b(file, std::string(architecture.name),
+            {.embeddings = architecture.embeddings_only, .draft = draft}, &wishes);
   TRY_VOID(architecture.describe(b));
-  return b.finish();
+  return TRY(b.finish()).front();
 }
 
 }  // namespace
@@ -88,12 +89,14 @@ Result<Shaped> describe_shape(const ShapeSpec& spec, std::string_view mix) {
   if (architecture == nullptr) return fail("architecture '{}' is not supported", spec.architecture);
   const MetadataFile metadata = TRY(metadata_file(spec));
   Wishes untyped(spec);
-  TRY(describe(*architecture, *metadata.file, untyped));
+  const bool draft = TRY(metadata.file->uint_or(spec.architecture + ".nextn_predict_layers", 0)) > 0;
+  TRY(describe(*architecture, *metadata.file, untyped, draft));
   const uint64_t experts = TRY(metadata.file->uint_or(spec.architecture + ".expert_count", 0));
   Wishes typed(spec);
   typed.types = TRY(mix_types(mix, untyped.tensors, static_cast<uint32_t>(experts)));
   Shaped out;
-  out.graph = TRY(describe(*architecture, *metadata.file, typed));
+  out.graph = TRY(describe(*architecture, *metadata.file, typed, false));
+  if (draft) TRY(describe(*architecture, *metadata.file, typed, true));
   out.tensors = std::move(typed.tensors);
   return out;
 }

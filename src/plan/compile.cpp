@@ -43,9 +43,8 @@ Result<> check_supported(const Graph& graph, const Caps& caps) {
 // Values that nothing reads and operations that make only those, from the end: a step without output (R = 0)
 // needs no head, nor what only the head would read.
 void drop_dead(Plan& plan) {
-  const bool wanted = plan.key.r > 0;
   std::vector<bool> read(plan.values.size(), false);
-  if (wanted) read[static_cast<size_t>(plan.source->output())] = true;
+  for (const ValueId v : plan.outputs()) read[static_cast<size_t>(v)] = true;
   std::vector<Op> kept;
   for (size_t i = plan.ops.size(); i-- > 0;) {
     Op& op = plan.ops[i];
@@ -91,6 +90,7 @@ void insert_quant_act(Plan& plan) {
 bool is_row_wise(OpKind kind) {
   switch (kind) {
     case OpKind::kEmbed:
+    case OpKind::kHiddenIn:
     case OpKind::kGatherRows:
     case OpKind::kRmsNorm:
     case OpKind::kLayerNorm:
@@ -112,10 +112,11 @@ bool is_row_wise(OpKind kind) {
 // A row-wise step over few short rows costs less when every thread does it all than when they meet after it.
 void choose_private(Plan& plan) {
   constexpr uint32_t kWidest = 32768;
+  const std::vector<ValueId> outputs = plan.outputs();
   for (Step& step : plan.steps) {
     step.in_private = plan.caps.threads > 1 && std::ranges::all_of(step.ops, [&](uint32_t o) {
                         const Op& op = plan.ops[o];
-                        if (!is_row_wise(op.kind) || op.out[0] == plan.source->output()) return false;
+                        if (!is_row_wise(op.kind) || std::ranges::count(outputs, op.out[0]) > 0) return false;
                         const Value& v = plan.value(op.out[0]);
                         return (v.rows == Rows::kT ? plan.key.t : plan.key.r) <= plan.caps.private_rows &&
                                v.width <= kWidest;
@@ -135,8 +136,8 @@ void find_lifetimes(Plan& plan) {
       }
     }
   }
-  if (plan.key.r > 0)
-    plan.placed[static_cast<size_t>(plan.source->output())].last = static_cast<uint32_t>(plan.steps.size());
+  for (const ValueId v : plan.outputs())
+    plan.placed[static_cast<size_t>(v)].last = static_cast<uint32_t>(plan.steps.size());
   for (size_t v = 0; v < plan.values.size(); v++) {
     Placed& p = plan.placed[v];
     if (!made[v] || p.first == p.last) continue;  // internal
@@ -199,14 +200,23 @@ QuantizedLayout quantized_layout(uint32_t width, uint32_t rows) {
   return layout;
 }
 
+std::vector<ValueId> Plan::outputs() const {
+  std::vector<ValueId> all;
+  if (key.r > 0) all.push_back(source->output());
+  if (key.hidden) all.push_back(source->hidden);
+  return all;
+}
+
 Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key,
                                             const Caps& caps) {
+  ENSURE(!key.hidden || graph->hidden >= 0, "{}: no hidden rows", graph->architecture);
   TRY_VOID(check_supported(*graph, caps));
   auto plan = std::make_shared<Plan>();
   plan->key = key;
   plan->caps = caps;
   plan->values = graph->values;
   plan->ops = graph->ops;
+  plan->groups = graph->touched_groups();
   plan->source = std::move(graph);
   drop_dead(*plan);
   insert_quant_act(*plan);

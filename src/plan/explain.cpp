@@ -92,9 +92,10 @@ std::vector<StepRow> explain_rows(const Plan& plan, uint64_t t, uint64_t r, uint
 std::string explain(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
   const std::vector<StepRow> rows = explain_rows(plan, t, r, depth);
   const auto barriers = std::ranges::count_if(rows, [](const StepRow& row) { return row.barrier; });
-  std::string text = fmt::format("plan T={} R={} · {} · profile {} · {} steps · {} barriers · arena {}\n", t,
-                                 r, plan.source->architecture, plan.caps.name, rows.size(), barriers,
-                                 bytes_text(plan.arena_bytes));
+  const std::string& part = plan.source->part;
+  std::string text = fmt::format("plan T={} R={} · {}{}{} · profile {} · {} steps · {} barriers · arena {}\n",
+                                 t, r, plan.source->architecture, part.empty() ? "" : " ", part,
+                                 plan.caps.name, rows.size(), barriers, bytes_text(plan.arena_bytes));
   text +=
       "  #    b step                       weights      KV, state    flops      kernel | rule | in -> out"
       " (value[rows,width]@arena offset, * one copy a thread)\n";

@@ -20,9 +20,10 @@
 namespace brass {
 
 // The upper bounds that a plan's buffers are made for. T: tokens of a step; R: rows whose output (logits or
-// embeddings) is wanted.
+// embeddings) is wanted. `hidden`: the graph's hidden rows are wanted, too.
 struct PlanKey {
   uint32_t t = 1, r = 1;
+  bool hidden = false;
   auto operator<=>(const PlanKey&) const = default;
 };
 uint32_t bucket(uint32_t n);  // 0, 1, 2, 4, 8 … the smallest power of two ≥ n
@@ -83,6 +84,8 @@ struct Plan {
   std::vector<Placed> placed;           // one a value
   std::vector<Step> steps;
   uint64_t arena_bytes = 0;
+  std::vector<bool> groups;              // whether an operation touches this memory group
+  std::vector<ValueId> outputs() const;  // what is read when the plan has run
 
   const Value& value(ValueId v) const { return values[static_cast<size_t>(v)]; }
   const Placed& place(ValueId v) const { return placed[static_cast<size_t>(v)]; }

@@ -68,10 +68,10 @@ std::vector<ValueId> origins(const Plan& plan) {
   return origin;
 }
 
-// How many operands of operations each value is; the output is read once more, after the plan.
+// How many operands of operations each value is; an output is read once more, after the plan.
 std::vector<uint32_t> reader_counts(const Plan& plan) {
   std::vector<uint32_t> readers(plan.values.size(), 0);
-  readers[static_cast<size_t>(plan.source->output())]++;
+  for (const ValueId v : plan.outputs()) readers[static_cast<size_t>(v)]++;
   for (const Op& op : plan.ops)
     for (const ValueId v : op.in) readers[static_cast<size_t>(v)]++;
   return readers;
@@ -156,7 +156,7 @@ bool in_chain(OpKind kind) {
          kind == OpKind::kQuantAct;
 }
 bool heads_chain(OpKind kind) {
-  return in_chain(kind) || kind == OpKind::kEmbed || kind == OpKind::kGatherRows;
+  return in_chain(kind) || kind == OpKind::kEmbed || kind == OpKind::kHiddenIn || kind == OpKind::kGatherRows;
 }
 
 // Neighbouring operations that work on one row at a time: norms, sums, scales, quantization, behind a row

@@ -19,43 +19,63 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model, std
     return wrong_use("flag --context: {} is more than the {} tokens that {} was made for", o.context,
                      info.context_length, engine->model_->file->path());
   ENSURE(o.sequences > 0 && o.chunk > 0);
-  if (Graph fitted = *engine->model_->graph; fitted.fit_context(o.context))
-    engine->model_->graph = std::make_shared<const Graph>(std::move(fitted));
-
-  const Graph& graph = *engine->model_->graph;
-  engine->whole_texts_ = graph.needs_whole_texts();
+  engine->fit_context();
+  engine->whole_texts_ = engine->model_->graph->needs_whole_texts();
   if (engine->whole_texts_) o.chunk = std::max(o.chunk, o.context);
-  const gguf::File& file = *engine->model_->file;
-  TRY_VOID(within(file.path(), engine->device_->upload(graph, progress, [&](const Weight& w) {
+  TRY_VOID(engine->upload(progress));
+  TRY_VOID(engine->allocate());
+  return engine;
+}
+
+void Engine::fit_context() {
+  const auto fit = [&](std::shared_ptr<const Graph>& graph) {
+    if (Graph fitted = *graph; fitted.fit_context(options_.context))
+      graph = std::make_shared<const Graph>(std::move(fitted));
+    graphs_.push_back({graph, graph->touched_groups(), {}});
+  };
+  fit(model_->graph);
+  for (std::shared_ptr<const Graph>& draft : model_->drafts) fit(draft);
+}
+
+Result<> Engine::upload(const Progress& progress) {
+  std::vector<const Graph*> graphs;
+  for (const Compiled& compiled : graphs_) graphs.push_back(compiled.graph.get());
+  const gguf::File& file = *model_->file;
+  TRY_VOID(within(file.path(), device_->upload(graphs, progress, [&](const Weight& w) {
     const gguf::TensorInfo* t = file.find(w.name);
     if (const Mapping* mapping = file.mapping(t->file_index)) mapping->drop(t->file_offset, t->bytes);
   })));
-  TRY_VOID(file.check());
+  return file.check();
+}
 
+// Pages, and room for every step's batch.
+Result<> Engine::allocate() {
+  const EngineOptions& o = options_;
+  const Graph& graph = *model_->graph;
   const uint32_t pages = (o.context + kPageTokens - 1) / kPageTokens;
   for (const MemoryGroup& group : graph.groups) {
     uint32_t each = pages;
     if (group.kind == GroupKind::kState) {
-      engine->state_group_ = static_cast<int32_t>(engine->specs_.size());
+      state_group_ = static_cast<int32_t>(specs_.size());
       each = StateHistory::most_pages(o.checkpoints);
     }
     // A window needs its own span, what one step adds, and the page that both ends cut.
     if (group.kind == GroupKind::kWindow)
       each = std::min<uint32_t>(pages, (static_cast<uint32_t>(group.window) + o.chunk) / kPageTokens + 2);
-    engine->specs_.push_back({each * o.sequences, o.k_type, o.v_type});
-    engine->pools_.emplace_back(each * o.sequences);
+    specs_.push_back({each * o.sequences, o.k_type, o.v_type});
+    pools_.emplace_back(each * o.sequences);
   }
-  TRY_VOID(engine->device_->allocate(graph, engine->specs_));
+  TRY_VOID(device_->allocate(graph, specs_));
 
-  engine->sequences_.resize(o.sequences);
-  for (auto* list : {&engine->ids_, &engine->positions_, &engine->owners_, &engine->rows_})
-    list->reserve(o.chunk);
-  engine->tables_.reserve(o.sequences * graph.groups.size());
-  engine->states_.reserve(o.sequences);
-  engine->snapshots_.reserve(o.chunk);
-  engine->made_.reserve(o.sequences);
-  engine->in_batch_.reserve(o.sequences);
-  return engine;
+  sequences_.resize(o.sequences);
+  for (auto* list : {&ids_, &positions_, &owners_, &rows_}) list->reserve(o.chunk);
+  tables_.reserve(o.sequences * graph.groups.size());
+  states_.reserve(o.sequences);
+  snapshots_.reserve(o.chunk);
+  for (auto* list : {&made_, &made_hidden_}) list->reserve(o.sequences);
+  in_batch_.reserve(o.sequences);
+  if (!model_->drafts.empty()) hidden_.reserve(size_t{o.chunk} * model_->info.embedding_length);
+  return {};
 }
 
 uint64_t Engine::kv_bytes() const {
@@ -83,6 +103,8 @@ Result<SequenceId> Engine::create_sequence() {
     s.tokens.reserve(options_.context);
     s.tables.resize(pools_.size());
     for (auto& table : s.tables) table.reserve(options_.context / kPageTokens + 1);
+    s.drafted.resize(model_->drafts.size());
+    for (auto& tokens : s.drafted) tokens.reserve(options_.context);
     if (state_group_ >= 0) s.states = StateHistory(options_.checkpoints, options_.checkpoint_interval);
     return static_cast<SequenceId>(i);
   }
@@ -102,6 +124,8 @@ Result<SequenceId> Engine::fork(SequenceId id) {
   to.tokens.assign(from.tokens.begin(), from.tokens.end());
   to.processed = from.processed;
   to.window_floor = from.window_floor;
+  for (size_t d = 0; d < from.drafted.size(); d++)
+    to.drafted[d].assign(from.drafted[d].begin(), from.drafted[d].end());
   for (size_t g = 0; g < pools_.size(); g++) {
     to.tables[g].assign(from.tables[g].begin(), from.tables[g].end());
     for (const PageId page : to.tables[g])
@@ -123,6 +147,7 @@ void Engine::cut(Sequence& s, uint32_t length) {
   if (state_group_ >= 0) s.states.cut(state_pool(), length);
   s.tokens.resize(std::min<size_t>(s.tokens.size(), length));
   s.processed = std::min(s.processed, length);
+  for (auto& tokens : s.drafted) tokens.resize(std::min<size_t>(tokens.size(), length));
   if (length == 0) s.window_floor = 0;
 }
 
@@ -163,6 +188,7 @@ Result<SyncInfo> Engine::sync(SequenceId id, std::span<const int32_t> prefix) {
     info.cause = "text differs";
   cut(s, reused);
   s.tokens.assign(prefix.begin(), prefix.end());
+  match_drafts(s, reused);
   // The same prompt again, or one with another reply behind it, goes on before the last token, whose logits it needs.
   if (state_group_ >= 0) s.states.mark(static_cast<uint32_t>(prefix.size() - 1));
   info.to_process = static_cast<uint32_t>(prefix.size()) - reused;
@@ -175,6 +201,7 @@ Result<> Engine::append(SequenceId id, int32_t token) {
   if (s.tokens.size() >= options_.context) return fail("the context of {} tokens is full", options_.context);
   ENSURE(token >= 0 && static_cast<uint32_t>(token) < model_->info.vocabulary, "token id {}", token);
   s.tokens.push_back(token);
+  match_drafts(s, static_cast<uint32_t>(s.tokens.size() - 1));
   return {};
 }
 
@@ -189,20 +216,22 @@ bool Engine::has_work() const {
 
 // ---- computing
 
-Result<Engine::Prepared> Engine::prepared(uint32_t t, uint32_t r) {
+// `graph`: index in graphs_.
+Result<Engine::Prepared> Engine::prepared(size_t graph, uint32_t t, uint32_t r, bool hidden) {
   const PlanKey key{std::min(bucket(t), std::max(options_.chunk, t)),
-                    r <= 1 ? r : std::min(bucket(r), bucket(t))};
-  const auto found = plans_.find(key);
-  if (found != plans_.end()) return found->second;
+                    r <= 1 ? r : std::min(bucket(r), bucket(t)), hidden};
+  Compiled& compiled = graphs_[graph];
+  const auto found = compiled.plans.find(key);
+  if (found != compiled.plans.end()) return found->second;
   Prepared made;
-  made.plan = TRY(compile(model_->graph, key, device_->caps()));
+  made.plan = TRY(compile(compiled.graph, key, device_->caps()));
   made.handle = TRY(device_->prepare(made.plan));
-  plans_.emplace(key, made);
+  compiled.plans.emplace(key, made);
   return made;
 }
 
 Result<std::shared_ptr<const Plan>> Engine::plan_for(uint32_t t, uint32_t r) {
-  return TRY(prepared(t, r)).plan;
+  return TRY(prepared(0, t, r, false)).plan;
 }
 
 void Engine::clear_batch() {
@@ -210,8 +239,30 @@ void Engine::clear_batch() {
   tables_.clear();
   states_.clear();
   snapshots_.clear();
-  made_.clear();
+  for (auto* list : {&made_, &made_hidden_}) list->clear();
+  hidden_.clear();
   in_batch_.clear();
+}
+
+void Engine::put_row(int32_t token, uint32_t position, int32_t owner, bool wanted) {
+  if (wanted) rows_.push_back(static_cast<int32_t>(ids_.size()));
+  ids_.push_back(token);
+  positions_.push_back(static_cast<int32_t>(position));
+  owners_.push_back(owner);
+}
+
+Result<> Engine::run(const Prepared& plan) {
+  const Batch batch{.ids = ids_,
+                    .positions = positions_,
+                    .sequences = owners_,
+                    .rows = rows_,
+                    .page_tables = tables_,
+                    .states = states_,
+                    .snapshots = snapshots_,
+                    .hidden = hidden_};
+  TRY_VOID(device_->run(plan.handle, batch));
+  last_ = plan;
+  return {};
 }
 
 // Pages of positions [begin, end), each held by this sequence alone: a shared one that will be written is
@@ -223,7 +274,7 @@ void Engine::hold_pages(Sequence& s, uint32_t group, uint32_t begin, uint32_t en
     while (table.size() <= index) table.push_back(pool.take());
     if (!pool.is_shared(table[index])) continue;
     const PageId own = pool.take();
-    device_->copy_part(group, table[index], own, begin - index * kPageTokens);
+    device_->copy_part(group, table[index], own, std::max(begin, index * kPageTokens) - index * kPageTokens);
     pool.release(table[index]);
     table[index] = own;
   }
@@ -234,19 +285,18 @@ void Engine::take_rows(SequenceId id, uint32_t count) {
   const auto owner = static_cast<int32_t>(in_batch_.size());
   in_batch_.push_back(id);
   for (uint32_t g = 0; g < pools_.size(); g++) {
-    if (static_cast<int32_t>(g) != state_group_) hold_pages(s, g, s.processed, s.processed + count);
+    if (graphs_[0].groups[g] && static_cast<int32_t>(g) != state_group_)
+      hold_pages(s, g, s.processed, s.processed + count);
     tables_.emplace_back(s.tables[g]);
   }
   if (state_group_ >= 0) states_.push_back(s.states.begin_step(state_pool(), s.processed, count));
   const bool ends = s.processed + count == s.tokens.size();
-  const uint32_t wanted = s.want == LogitRows::kAll ? count : ends ? 1 : 0;
+  const uint32_t wanted = s.want == LogitRows::kAll ? count : s.want == LogitRows::kLast && ends ? 1 : 0;
   if (wanted > 0)
     made_.push_back({id, s.processed + count - wanted, wanted, static_cast<uint32_t>(rows_.size())});
+  if (s.want_hidden) made_hidden_.push_back({id, s.processed, count, static_cast<uint32_t>(ids_.size())});
   for (uint32_t i = 0; i < count; i++) {
-    if (i >= count - wanted) rows_.push_back(static_cast<int32_t>(ids_.size()));
-    ids_.push_back(s.tokens[s.processed + i]);
-    positions_.push_back(static_cast<int32_t>(s.processed + i));
-    owners_.push_back(owner);
+    put_row(s.tokens[s.processed + i], s.processed + i, owner, i >= count - wanted);
     if (state_group_ >= 0) snapshots_.push_back(s.states.checkpoint_behind(state_pool(), s.processed + i));
   }
 }
@@ -287,17 +337,8 @@ Result<std::span<const StepRows>> Engine::step() {
   ENSURE(!ids_.empty(), "step() without work");
   turn_ = (turn_ + 1) % count;
 
-  const Prepared plan =
-      TRY(prepared(static_cast<uint32_t>(ids_.size()), static_cast<uint32_t>(rows_.size())));
-  const Batch batch{.ids = ids_,
-                    .positions = positions_,
-                    .sequences = owners_,
-                    .rows = rows_,
-                    .page_tables = tables_,
-                    .states = states_,
-                    .snapshots = snapshots_};
-  TRY_VOID(device_->run(plan.handle, batch));
-  last_plan_ = plan.handle;
+  TRY_VOID(run(TRY(prepared(0, static_cast<uint32_t>(ids_.size()), static_cast<uint32_t>(rows_.size()),
+                            !made_hidden_.empty()))));
   for (size_t i = 0, row = 0; i < in_batch_.size(); i++) {
     Sequence& s = at(in_batch_[i]);
     while (row < owners_.size() && owners_[row] == static_cast<int32_t>(i)) {
@@ -311,8 +352,8 @@ Result<std::span<const StepRows>> Engine::step() {
 }
 
 std::span<const float> Engine::output(uint32_t row) {
-  ENSURE(last_plan_ >= 0 && row < rows_.size(), "row {}", row);
-  return device_->read(last_plan_, model_->graph->output(), row);
+  ENSURE(last_.handle >= 0 && row < rows_.size(), "row {}", row);
+  return device_->read(last_.handle, last_.plan->source->output(), row);
 }
 
 std::span<const float> Engine::logits(uint32_t row) {

@@ -5,7 +5,7 @@
 // Invariants: a sequence's pages hold exactly its `processed` tokens; callers give full prefixes and never
 // manage the cache; step() is the only call that computes. A step carries rows of any number of sequences;
 // the bits of a row's output do not depend on which others share it, nor on how the tokens were cut into
-// steps (plan.md, Determinism). Where the graph needs whole texts, a step takes all tokens of a sequence or none. Nothing is allocated in a step once its plan has been used before.
+// steps (plan.md, Determinism). Drafts write memory of their own groups only. Where the graph needs whole texts, a step takes all tokens of a sequence or none. Nothing is allocated in a step once its plan has been used before.
 #pragma once
 
 #include <array>
@@ -45,7 +45,18 @@ struct SyncInfo {
   std::string_view cause;
 };
 
-enum class LogitRows : uint8_t { kLast, kAll };
+enum class LogitRows : uint8_t { kNone, kLast, kAll };
+
+// What a block that predicts further tokens is given (model/draft.h): rows of one sequence from position `first` on.
+struct DraftRows {
+  uint32_t block = 0;  // index in Model::drafts
+  uint32_t first = 0;  // at most drafted(): no position is left out
+  std::span<const int32_t>
+      tokens;  // [n] of row i: the one at position first + i + 1 + block; past the text, a guess
+  std::span<const float> hidden;  // [n][embedding_length] of row i: hidden row of position first + i
+  LogitRows logits = LogitRows::kLast;
+  bool want_hidden = false;  // for the next block, or the next step of a chain
+};
 
 // Rows of output that the last step made: positions [first_position, first_position + count) of a sequence.
 struct StepRows {
@@ -80,6 +91,10 @@ class Engine {
   void want_logits(SequenceId id, LogitRows rows);  // or embeddings
   uint32_t length(SequenceId id) const;             // tokens held and scheduled
   uint32_t pending(SequenceId id) const;            // scheduled, not processed
+  // Whether steps make the hidden rows that the first draft reads. Only of a model that was loaded for drafts.
+  void want_hidden(SequenceId id, bool wanted);
+  // Rows from position 0 on that a draft holds: none of a token that the text has not, or has no longer.
+  uint32_t drafted(SequenceId id, uint32_t block) const;
 
   // ---- computing
   // Processes up to `chunk` scheduled tokens: first those of sequences that wait for one, then the others in
@@ -89,9 +104,18 @@ class Engine {
   bool has_work() const;
   std::span<const float> logits(uint32_t row);     // [vocabulary]
   std::span<const float> embedding(uint32_t row);  // [embedding_length]
+  // Rows of all tokens that the last step processed of sequences that want them; hidden(row) reads them, [width].
+  std::span<const StepRows> hidden_rows() const { return made_hidden_; }
+  std::span<const float> hidden(uint32_t row);
 
-  // The plan for a step of t tokens and r rows, as it will run.
+  // A step of a draft: its logits are logits(i), of the last row or of row i, its hidden rows hidden(i); what the step
+  // before made is gone. The rows stay in the draft's memory, in place of those from `first` on (which are gone for the
+  // blocks behind it, too), until the text has another token there. At most `chunk` rows. Fails when the context is full.
+  Result<> draft(SequenceId id, const DraftRows& rows);
+
+  // The plan for a step of t tokens and r rows, as it will run; the same of a draft.
   Result<std::shared_ptr<const Plan>> plan_for(uint32_t t, uint32_t r);
+  Result<std::shared_ptr<const Plan>> draft_plan_for(uint32_t block, uint32_t t, uint32_t r, bool hidden);
 
  private:
   struct Sequence {
@@ -102,20 +126,33 @@ class Engine {
     uint32_t window_floor = 0;                // positions below it are gone from the window groups
     std::vector<std::vector<PageId>> tables;  // [group]
     StateHistory states{0, 1};                // where the model has recurrent layers
+    bool want_hidden = false;
+    std::vector<std::vector<int32_t>> drafted;  // [draft] the tokens of the rows in its memory
   };
   struct Prepared {
     std::shared_ptr<const Plan> plan;
     PlanHandle handle;
   };
+  struct Compiled {  // a graph and its plans
+    std::shared_ptr<const Graph> graph;
+    std::vector<bool> groups;  // that it touches
+    std::map<PlanKey, Prepared> plans;
+  };
 
   Engine(std::unique_ptr<Model> model, std::unique_ptr<Device> device, const EngineOptions& options);
   Sequence& at(SequenceId id);
   const Sequence& at(SequenceId id) const;
-  Result<Prepared> prepared(uint32_t t, uint32_t r);
+  Result<> upload(const Progress& progress);
+  Result<> allocate();
+  void fit_context();
+  Result<Prepared> prepared(size_t graph, uint32_t t, uint32_t r, bool hidden);
+  Result<> run(const Prepared& plan);
+  void put_row(int32_t token, uint32_t position, int32_t owner, bool wanted);
   void take_rows(SequenceId id, uint32_t count);
   void hold_pages(Sequence& s, uint32_t group, uint32_t begin, uint32_t end);
   void release_passed(Sequence& s);
   void cut(Sequence& s, uint32_t length);
+  void match_drafts(Sequence& s, uint32_t from);
   uint32_t restorable(const Sequence& s, uint32_t length) const;
   std::span<const float> output(uint32_t row);
   void clear_batch();
@@ -129,17 +166,18 @@ class Engine {
   int32_t state_group_ = -1;     // −1: the model has no recurrent layers
   bool whole_texts_ = false;     // as the graph says
   std::vector<Sequence> sequences_;
-  std::map<PlanKey, Prepared> plans_;
-  uint32_t turn_ = 0;  // where the next step starts to look for prompts
+  std::vector<Compiled> graphs_;  // the trunk, then the drafts
+  uint32_t turn_ = 0;             // where the next step starts to look for prompts
 
   // The batch of the step under construction; reserved once.
   std::vector<int32_t> ids_, positions_, owners_, rows_;
   std::vector<PageTable> tables_;
   std::vector<StatePages> states_;
   std::vector<PageId> snapshots_;
-  std::vector<StepRows> made_;
+  std::vector<StepRows> made_, made_hidden_;
+  std::vector<float> hidden_;  // that the batch brings
   std::vector<SequenceId> in_batch_;
-  PlanHandle last_plan_ = -1;
+  Prepared last_{nullptr, -1};
 };
 
 }  // namespace brass

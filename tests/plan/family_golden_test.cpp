@@ -54,13 +54,20 @@ std::string structure(const Plan& plan, uint64_t t, uint64_t r) {
   return out;
 }
 
-std::string family_text(const std::shared_ptr<const Graph>& graph) {
-  std::string out;
-  for (const auto& [title, key] :
-       {std::pair{"decode", PlanKey{1, 1}}, std::pair{"prefill:32", PlanKey{32, 1}}}) {
-    const auto plan = compile(graph, key, fused_profile());
-    if (!plan) return plan.error().message;
-    out += fmt::format("== {}\n{}", title, structure(**plan, key.t, key.r));
+std::string plan_text(const std::shared_ptr<const Graph>& graph, const std::string& title, PlanKey key) {
+  const auto plan = compile(graph, key, fused_profile());
+  if (!plan) return plan.error().message;
+  return fmt::format("== {}\n{}", title, structure(**plan, key.t, key.r));
+}
+
+// Of a model with drafts, the trunk makes its hidden rows; a draft's prompt is its keys and values.
+std::string family_text(const Model& model) {
+  const bool hidden = !model.drafts.empty();
+  std::string out = plan_text(model.graph, "decode", {1, 1, hidden});
+  out += plan_text(model.graph, "prefill:32", {32, 1, hidden});
+  for (const auto& draft : model.drafts) {
+    out += plan_text(draft, draft->part, {1, 1, true});
+    out += plan_text(draft, draft->part + ", prompt", {32, 0, false});
   }
   return out;
 }
@@ -75,21 +82,22 @@ void expect_golden(const fs::path& path, const std::string& text) {
 
 TEST(FamilyGolden, Explain) {
   const fs::path source(BRASS_SOURCE_DIR);
-  std::vector<std::pair<fs::path, bool>> files;  // whether it is for embeddings
-  const auto collect = [&](const fs::path& folder, bool embeddings = false) {
+  std::vector<std::pair<fs::path, ModelPurpose>> files;
+  const auto collect = [&](const fs::path& folder, const ModelPurpose& purpose = {}) {
     for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.path().extension() == ".gguf") files.emplace_back(entry.path(), embeddings);
+      if (entry.path().extension() == ".gguf") files.emplace_back(entry.path(), purpose);
   };
   collect(source / "tests/runtime/fixtures");
-  collect(source / "tests/runtime/fixtures/embeddings", true);
+  collect(source / "tests/runtime/fixtures/embeddings", {.embeddings = true});
+  collect(source / "tests/runtime/fixtures/drafts", {.draft = true});
   if (const auto tiny = shared_data("tiny")) collect(*tiny);
-  std::ranges::sort(files);
+  std::ranges::sort(files, {}, [](const auto& file) { return file.first; });
   ASSERT_FALSE(files.empty());
-  for (const auto& [file, embeddings] : files) {
-    const auto model = load_model(file, {.embeddings = embeddings});
+  for (const auto& [file, purpose] : files) {
+    const auto model = load_model(file, purpose);
     ASSERT_TRUE(model.has_value()) << model.error().message;
     expect_golden(source / "tests/plan/golden/families" / (file.stem().string() + ".txt"),
-                  family_text((*model)->graph));
+                  family_text(**model));
   }
 }
 

@@ -64,6 +64,18 @@ TEST(Shape, EveryPublishedShapeHasAPlan) {
   EXPECT_GE(count, 11);
 }
 
+// A file of the shape, of random weights.
+std::string written(const TempFolder& folder, const ShapeSpec& spec, const Shaped& model) {
+  gguf::SynthSpec file{.architecture = spec.architecture, .metadata = spec.metadata};
+  file.pooled = true;
+  file.metadata.emplace_back("tokenizer.ggml.model", "none");
+  for (const ShapedTensor& t : model.tensors)
+    file.tensors.push_back({.name = t.name, .dims = t.dims, .type = t.type});
+  const std::string path = folder / "shape.gguf";
+  EXPECT_TRUE(gguf::synthesize(file, path).has_value());
+  return path;
+}
+
 // A shape asks for exactly the tensors that a file of it has: one is written, and loads.
 TEST(Shape, AFileOfItLoads) {
   const TempFolder folder;
@@ -77,17 +89,39 @@ TEST(Shape, AFileOfItLoads) {
   spec.metadata.emplace_back("qwen3.attention.layer_norm_rms_epsilon", 1e-6f);
   const auto model = describe_shape(spec, "Q4_K_M");
   ASSERT_TRUE(model.has_value()) << model.error().message;
-  gguf::SynthSpec file{.architecture = "qwen3", .metadata = spec.metadata};
-  file.pooled = true;
-  file.metadata.emplace_back("tokenizer.ggml.model", "none");
-  for (const ShapedTensor& t : model->tensors)
-    file.tensors.push_back({.name = t.name, .dims = t.dims, .type = t.type});
-  const std::string path = folder / "shape.gguf";
-  ASSERT_TRUE(gguf::synthesize(file, path).has_value());
-  const auto loaded = load_model(path);
+  const auto loaded = load_model(written(folder, spec, *model));
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
   EXPECT_EQ((*loaded)->graph->ops.size(), model->graph->ops.size());
   EXPECT_EQ((*loaded)->graph->weights.size(), model->graph->weights.size());
+}
+
+// The blocks that predict further tokens are in the file, and in the plan of a step they are not.
+TEST(Shape, AFileOfItHasItsDrafts) {
+  const TempFolder folder;
+  auto spec = read_shape(shape_path("qwen3.5-9b-mtp"));
+  ASSERT_TRUE(spec.has_value());
+  EXPECT_EQ(decode_cost("qwen3.5-9b-mtp", "Q8_0", 9).weight_bytes,
+            decode_cost("qwen3.5-9b", "Q8_0", 9).weight_bytes);
+  spec->vocabulary = 512;
+  for (auto& [key, value] : spec->metadata)
+    for (const auto& [name, n] : {std::pair{"embedding_length", 64u},
+                                  {"feed_forward_length", 96u},
+                                  {"block_count", 5u},
+                                  {"attention.head_count", 2u},
+                                  {"attention.head_count_kv", 1u},
+                                  {"ssm.group_count", 1u},
+                                  {"ssm.time_step_rank", 2u},
+                                  {"ssm.inner_size", 256u}})
+      if (key == "qwen35." + std::string(name)) value = n;
+  spec->optional = {"output.weight", "blk.4.nextn.shared_head_norm.weight"};
+  const auto model = describe_shape(*spec, "Q8_0");
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  const auto loaded = load_model(written(folder, *spec, *model), {.draft = true});
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
+  ASSERT_EQ((*loaded)->drafts.size(), 1u);
+  const auto plan = compile((*loaded)->drafts[0], {1, 1, true}, fused_profile());
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  EXPECT_GT(plan_cost(**plan, {1, 1, 0}).weight_bytes, (*loaded)->file->get("output.weight").value()->bytes);
 }
 
 TEST(Shape, Errors) {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/vulkan/device.h"
+#include "runtime/draft_fixture.h"
 #include "runtime/embedding.h"
-#include "runtime/model_fixture.h"
 #include "shared_data.h"
 #include "vulkan_fixture.h"
 
@@ -27,13 +27,6 @@ std::vector<fs::path> reference_files() {
   if (const auto tiny = shared_data("tiny")) collect(*tiny);
   std::ranges::sort(files);
   return files;
-}
-
-double worst_difference(std::span<const float> logits, const Json& expected) {
-  double worst = 0;
-  for (size_t i = 0; i < logits.size(); i++)
-    worst = std::max(worst, std::abs(static_cast<double>(logits[i]) - expected[i].get<double>()));
-  return worst;
 }
 
 void check(const fs::path& file, KvType kv, double bound) {
@@ -85,6 +78,21 @@ TEST(VulkanModels, EmbeddingsAgreeWithTransformers) {
     }
   }
   EXPECT_GT(compared, 0u);
+}
+
+TEST(VulkanModels, DraftsAgreeWithTheFormulas) {
+  if (!vulkan_is_there()) GTEST_SKIP();
+  for (const DraftReference& r : draft_references()) {
+    SCOPED_TRACE(r.name);
+    auto model = load_model(r.path, {.draft = true});
+    ASSERT_TRUE(model.has_value()) << model.error().message;
+    auto device = make_vulkan_device({.k_type = KvType::kF32, .v_type = KvType::kF32});
+    ASSERT_TRUE(device.has_value()) << device.error().message;
+    auto engine = Engine::create(std::move(*model), std::move(*device),
+                                 {.k_type = KvType::kF32, .v_type = KvType::kF32}, {});
+    ASSERT_TRUE(engine.has_value()) << engine.error().message;
+    expect_reference(r, **engine, 1e-3);
+  }
 }
 
 TEST(VulkanModels, AgreeWithTransformers) {

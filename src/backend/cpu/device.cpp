@@ -122,7 +122,7 @@ class CpuDevice : public Device {
                        caps_.threads == 1 ? "" : "s");
   }
 
-  Result<> upload(const Graph& graph, const Progress& progress,
+  Result<> upload(std::span<const Graph* const> graphs, const Progress& progress,
                   const std::function<void(const Weight&)>& release) override;
   Result<> allocate(const Graph& graph, std::span<const PoolSpec> specs) override;
   uint64_t page_bytes(const MemoryGroup& group, KvType k_type, KvType v_type) const override {
@@ -180,23 +180,25 @@ Result<> CpuDevice::read_vector(const Weight& w, std::vector<float>& values) con
 }
 
 // Rows of each weight that are packed together, beginning at a panel: those of one expert, of one head, or all.
-std::vector<uint32_t> part_rows(const Graph& graph) {
-  std::vector<uint32_t> rows(graph.weights.size(), 0);
-  for (const Op& op : graph.ops) {
-    for (const WeightId id : op.weights) {
-      const Weight& w = graph.weights[static_cast<size_t>(id)];
-      if (w.kind == WeightKind::kVector) continue;
-      uint32_t part = w.rows;
-      if (op.kind == OpKind::kMoeLinear) part /= op.as<ExpertAttrs>().experts;
-      if (op.kind == OpKind::kHeadLinear) part /= op.as<HeadLinearAttrs>().heads;
-      uint32_t& known = rows[static_cast<size_t>(id)];
-      ENSURE(known == 0 || known == part || (known % kPanelRows == 0 && part % kPanelRows == 0),
-             "'{}' is read in parts of {} and of {} rows", w.name, known, part);
-      known = part;
-    }
-  }
+std::vector<uint32_t> part_rows(std::span<const Graph* const> graphs) {
+  const std::vector<Weight>& weights = graphs.front()->weights;
+  std::vector<uint32_t> rows(weights.size(), 0);
+  const auto note = [&](const Op& op, WeightId id) {
+    const Weight& w = weights[static_cast<size_t>(id)];
+    if (w.kind == WeightKind::kVector) return;
+    uint32_t part = w.rows;
+    if (op.kind == OpKind::kMoeLinear) part /= op.as<ExpertAttrs>().experts;
+    if (op.kind == OpKind::kHeadLinear) part /= op.as<HeadLinearAttrs>().heads;
+    uint32_t& known = rows[static_cast<size_t>(id)];
+    ENSURE(known == 0 || known == part || (known % kPanelRows == 0 && part % kPanelRows == 0),
+           "'{}' is read in parts of {} and of {} rows", w.name, known, part);
+    known = part;
+  };
+  for (const Graph* graph : graphs)
+    for (const Op& op : graph->ops)
+      for (const WeightId id : op.weights) note(op, id);
   for (size_t i = 0; i < rows.size(); i++)
-    if (rows[i] == 0) rows[i] = graph.weights[i].rows;
+    if (rows[i] == 0) rows[i] = weights[i].rows;
   return rows;
 }
 
@@ -236,13 +238,14 @@ Result<> CpuDevice::pack_matrix(const Weight& w, uint32_t part_rows, PackedWeigh
   return {};
 }
 
-Result<> CpuDevice::upload(const Graph& graph, const Progress& progress,
+Result<> CpuDevice::upload(std::span<const Graph* const> graphs, const Progress& progress,
                            const std::function<void(const Weight&)>& release) {
+  const Graph& graph = *graphs.front();
   ENSURE(!graph.weightless, "{}", graph.architecture);
   const Kernels& k = *state_.kernels;
   state_.matrices.assign(graph.weights.size(), PackedWeight{});
   state_.vectors.assign(graph.weights.size(), {});
-  const std::vector<uint32_t> parts = part_rows(graph);
+  const std::vector<uint32_t> parts = part_rows(graphs);
   size_t total = 0;
   uint64_t file_bytes = 0, done = 0;
   for (size_t i = 0; i < graph.weights.size(); i++) {
@@ -272,7 +275,7 @@ Result<> CpuDevice::upload(const Graph& graph, const Progress& progress,
     done += w.bytes();
     if (progress) progress(done, file_bytes);
   }
-  transpose_taps(graph, state_.vectors);
+  transpose_taps(graphs, state_.vectors);
   return {};
 }
 
@@ -400,7 +403,8 @@ Result<> CpuDevice::run(PlanHandle handle, const Batch& batch) {
   ENSURE(batch.ids.size() <= plan.key.t && batch.rows.size() <= plan.key.r,
          "batch of {}, {} in a plan for {}, {}", batch.ids.size(), batch.rows.size(), plan.key.t, plan.key.r);
   find_runs(batch);
-  for (const Pool& pool : state_.pools) check_states(batch, runs_, pool);
+  for (size_t g = 0; g < state_.pools.size(); g++)
+    if (plan.groups[g]) check_states(batch, runs_, state_.pools[g]);
   for (size_t i = 0; i < plan.steps.size(); i++) counters_[i].store(0, std::memory_order_relaxed);
   seconds_.assign(timing_ ? plan.steps.size() : 0, 0.0);
 
@@ -459,7 +463,7 @@ Caps caps_of(const Kernels& kernels, uint32_t threads, KvType k_type, KvType v_t
         OpKind::kActMul,    OpKind::kMoeRoute,   OpKind::kHeadLinear, OpKind::kMoeLinear, OpKind::kMoeCombine,
         OpKind::kRopeTable, OpKind::kRope,       OpKind::kKvWrite,    OpKind::kAttention, OpKind::kConv1d,
         OpKind::kDeltaNet,  OpKind::kSsmScan,    OpKind::kAdd,        OpKind::kScale,     OpKind::kSoftcap,
-        OpKind::kQuantAct,  OpKind::kPool})
+        OpKind::kQuantAct,  OpKind::kPool,       OpKind::kHiddenIn})
     caps.operations.insert(op);
   caps.rules = {
       "glu", "glu_quant", "linear_residual", "same_input", "head_rope_write", "attention_quant", "row_chain"};

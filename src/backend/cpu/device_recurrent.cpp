@@ -1,6 +1,7 @@
 // Steps with a state: work is shared out over sequences, heads and blocks of state columns (convolutions: blocks of
 // channels), so that one token of one sequence keeps all threads busy.
 #include <algorithm>
+#include <map>
 
 #include "backend/cpu/device_state.h"
 
@@ -209,15 +210,17 @@ void import_state(const StateShape& shape, uint32_t values, const float* in, flo
   each_value(shape, [&](size_t inside, size_t outside) { state[inside] = in[outside]; });
 }
 
-void transpose_taps(const Graph& graph, std::vector<std::vector<float>>& vectors) {
-  for (const Op& op : graph.ops) {
-    if (op.kind != OpKind::kConv1d) continue;
-    std::vector<float>& vector = vectors[static_cast<size_t>(op.weights[0])];
-    const uint32_t taps = op.as<ConvAttrs>().taps;
-    const uint32_t channels = graph.weights[static_cast<size_t>(op.weights[0])].cols / taps;
+void transpose_taps(std::span<const Graph* const> graphs, std::vector<std::vector<float>>& vectors) {
+  std::map<WeightId, uint32_t> taps;  // a weight that several operations read is turned once
+  for (const Graph* graph : graphs)
+    for (const Op& op : graph->ops)
+      if (op.kind == OpKind::kConv1d) taps[op.weights[0]] = op.as<ConvAttrs>().taps;
+  for (const auto& [id, n] : taps) {
+    std::vector<float>& vector = vectors[static_cast<size_t>(id)];
+    const uint32_t channels = graphs.front()->weights[static_cast<size_t>(id)].cols / n;
     std::vector<float> turned(vector.size());
     for (uint32_t c = 0; c < channels; c++)
-      for (uint32_t j = 0; j < taps; j++) turned[j * channels + c] = vector[c * taps + j];
+      for (uint32_t j = 0; j < n; j++) turned[j * channels + c] = vector[c * n + j];
     vector = std::move(turned);
   }
 }

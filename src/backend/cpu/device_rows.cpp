@@ -88,6 +88,10 @@ class RowsRunner : public StepRunner {
       case OpKind::kEmbed:
         k.unpack_row(*r.table, table_row(op.as<EmbedAttrs>().index, run.batch, i), out);
         break;
+      case OpKind::kHiddenIn:
+        ENSURE((size_t{i} + 1) * r.width <= run.batch.hidden.size(), "no hidden row {} in the batch", i);
+        std::memcpy(out, run.batch.hidden.data() + size_t{i} * r.width, r.width * sizeof(float));
+        break;
       case OpKind::kGatherRows:
         std::memcpy(out, row(run, thread, op.in[0], static_cast<uint32_t>(run.batch.rows[i])),
                     r.width * sizeof(float));

@@ -149,11 +149,11 @@ std::unique_ptr<StepRunner> make_attention_runner(const State& state, const Plan
 std::unique_ptr<StepRunner> make_recurrent_runner(const State& state, const Plan& plan, const Step& step);
 
 // Recurrent layers: the state's shape of each layer of a group, the state as others see it and back, and the taps of
-// every convolution as the kernel reads them.
+// every convolution of the graphs as the kernel reads them.
 std::vector<StateShape> state_shapes(const Graph& graph, uint32_t group);
 void export_state(const StateShape& shape, uint32_t values, const float* state, float* out);
 void import_state(const StateShape& shape, uint32_t values, const float* in, float* state);
-void transpose_taps(const Graph& graph, std::vector<std::vector<float>>& vectors);
+void transpose_taps(std::span<const Graph* const> graphs, std::vector<std::vector<float>>& vectors);
 // device_probe.cpp
 Result<DeviceProbe> probe_device(const State& state);
 

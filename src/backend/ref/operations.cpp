@@ -59,6 +59,13 @@ void embed(const Run& run, const Op& op) {
   });
 }
 
+void hidden_in(const Run& run, const Op& op) {
+  const RowsView y = run.out(op);
+  each_row(run, y.n, [&](uint32_t t) {
+    std::copy_n(run.batch.hidden.data() + size_t{t} * y.width, y.width, y.row(t));
+  });
+}
+
 void gather_rows(const Run& run, const Op& op) {
   const RowsView x = run.in(op, 0), y = run.out(op);
   each_row(run, y.n, [&](uint32_t r) {
@@ -212,6 +219,9 @@ void run_op(const Run& run, const Op& op) {
   switch (op.kind) {
     case OpKind::kEmbed:
       embed(run, op);
+      break;
+    case OpKind::kHiddenIn:
+      hidden_in(run, op);
       break;
     case OpKind::kGatherRows:
       gather_rows(run, op);

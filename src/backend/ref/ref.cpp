@@ -37,8 +37,9 @@ class RefDevice final : public Device {
                        workers_.count() == 1 ? "" : "s");
   }
 
-  Result<> upload(const Graph& graph, const Progress& progress,
+  Result<> upload(std::span<const Graph* const> graphs, const Progress& progress,
                   const std::function<void(const Weight&)>&) override {
+    const Graph& graph = *graphs.front();
     ENSURE(!graph.weightless, "{}", graph.architecture);
     weights_.clear();
     uint64_t total = 0, done = 0;
@@ -172,6 +173,10 @@ class RefDevice final : public Device {
       ENSURE((static_cast<size_t>(batch.sequences[t]) + 1) * pools_.size() <= batch.page_tables.size(),
              "sequence {} with {} page tables", batch.sequences[t], batch.page_tables.size());
     }
+    for (const Op& op : plan.ops)
+      ENSURE(op.kind != OpKind::kHiddenIn ||
+                 batch.hidden.size() == batch.ids.size() * plan.value(op.out[0]).width,
+             "{} hidden values for {} rows", batch.hidden.size(), batch.ids.size());
     ENSURE(batch.snapshots.empty() || batch.snapshots.size() == batch.ids.size(), "{} snapshots for {} rows",
            batch.snapshots.size(), batch.ids.size());
     for (const int32_t row : batch.rows)

@@ -56,9 +56,9 @@ class VulkanDevice final : public Device {
   const Caps& caps() const override { return caps_; }
   std::string describe() const override { return fmt::format("vulkan, {}", context_->info().name); }
 
-  Result<> upload(const Graph& graph, const Progress& progress,
+  Result<> upload(std::span<const Graph* const> graphs, const Progress& progress,
                   const std::function<void(const Weight&)>& release) override {
-    TRY_VOID(weights_.upload(*context_, graph, options_.check_finite, progress, release));
+    TRY_VOID(weights_.upload(*context_, *graphs.front(), options_.check_finite, progress, release));
     return options_.check_source ? options_.check_source() : Result<>{};
   }
 
@@ -228,12 +228,16 @@ void VulkanDevice::check_batch(const Plan& plan, const Batch& batch) const {
            batch.positions[t], places);
     for (size_t g = 0; g < pools_.size(); g++) {
       const PageTable& table = batch.page_tables[static_cast<size_t>(sequence) * pools_.size() + g];
-      if (plan.source->groups[g].kind == GroupKind::kState) continue;
+      if (!plan.groups[g] || plan.source->groups[g].kind == GroupKind::kState) continue;
       const auto page = static_cast<size_t>(batch.positions[t]) / kPageTokens;
       ENSURE(page < table.size() && pools_[g].has(table[page]),
              "position {} of sequence {} has no page in group {}", batch.positions[t], sequence, g);
     }
   }
+  for (const Op& op : plan.ops)
+    ENSURE(
+        op.kind != OpKind::kHiddenIn || batch.hidden.size() == batch.ids.size() * plan.value(op.out[0]).width,
+        "{} hidden values for {} rows", batch.hidden.size(), batch.ids.size());
   for (const int32_t row : batch.rows)
     ENSURE(row >= 0 && static_cast<size_t>(row) < batch.ids.size(), "row {} of {}", row, batch.ids.size());
 }

@@ -1,6 +1,7 @@
 #include "backend/vulkan/lowering.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 
 #include "base/check.h"
@@ -10,6 +11,8 @@ namespace {
 
 constexpr uint32_t kThreads = 64;
 constexpr uint32_t kMaxGroups = 65535;  // in one direction, that every device has
+
+constexpr uint32_t kSliceMode = 5;  // of elementwise.comp
 
 uint32_t groups_of(uint32_t n) { return (n + kThreads - 1) / kThreads; }
 uint32_t flag(bool b) { return b ? 1 : 0; }
@@ -87,6 +90,8 @@ class Lowering {
       case OpKind::kSlice:
       case OpKind::kConcat:
         return elementwise();
+      case OpKind::kHiddenIn:
+        return hidden_in();
       case OpKind::kRopeTable:
         return rope_table();
       case OpKind::kRope:
@@ -217,7 +222,7 @@ class Lowering {
       case OpKind::kActMul:
         return 4;
       case OpKind::kSlice:
-        return 5;
+        return kSliceMode;
       case OpKind::kConcat:
         return 6;
       case OpKind::kPool:
@@ -242,6 +247,14 @@ class Lowering {
     push << in(0) << in_or_0(1) << out() << batch(wanted) << out_width() << in_stride(0) << in_stride(1)
          << out_stride() << kind << begin << a_part << b_part << factor;
     return add("elementwise", {mode()}, push, groups_of(out_width()), out_rows());
+  }
+
+  // All columns of the batch's rows.
+  Result<> hidden_in() {
+    Push push;
+    push << batch(d_.layout.hidden) << uint64_t{0} << out() << batch(d_.layout.rows) << out_width()
+         << out_width() << 0u << out_stride() << 0u << 0u << 0u << 0u << 0.0f;
+    return add("elementwise", {kSliceMode}, push, groups_of(out_width()), out_rows());
   }
 
   Result<> rope_table() {
@@ -409,7 +422,7 @@ void put_parts(const Batch& batch, BatchLayout& out) {
 }  // namespace
 
 std::vector<uint32_t> BatchLayout::key() const {
-  std::vector<uint32_t> out = {sequences, positions, ids, rows, snapshots, starts, pages, parts};
+  std::vector<uint32_t> out = {sequences, positions, ids, rows, snapshots, starts, pages, parts, hidden};
   for (const auto& [begin, count] : waves) out.insert(out.end(), {begin, count});
   return out;
 }
@@ -466,6 +479,8 @@ BatchLayout lay_out(const Batch& batch, size_t groups) {
   out.starts = put(starts);
   put_texts(batch, out);
   put_parts(batch, out);
+  out.hidden = static_cast<uint32_t>(out.data.size());
+  for (const float x : batch.hidden) out.data.push_back(std::bit_cast<int32_t>(x));
   out.pages = put(pages);  // last: their number grows, and no place of the others is to change with it
   return out;
 }

@@ -50,6 +50,7 @@ struct BatchLayout {
   // Of each row: the last position that its sequence has in the step; 0. Of each wanted row: its sequence's first row,
   // and how many it has.
   uint32_t newest = 0, zeros = 0, runs = 0;
+  uint32_t hidden = 0;  // f32 values of hidden_in's rows
   std::vector<int32_t> data;
   // Parts in waves: none reads a page of states that an earlier wave has written, or one of its own writes.
   std::vector<std::pair<uint32_t, uint32_t>> waves;  // begin, count

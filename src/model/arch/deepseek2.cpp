@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "model/architecture.h"
-#include "model/blocks.h"
+#include "model/draft.h"
 #include "model/experts.h"
 
 namespace brass {
@@ -106,20 +106,18 @@ RouteScore usual_score(const Builder& b, uint32_t layers) {
 
 Result<> describe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
-  const Latent m = TRY(read_latent(b));
   ExpertParams experts = TRY(read_experts(b, {.score = usual_score(b, p.layers)}));
   // V2 takes the best expert of a group, V3 the best two.
   if (experts.route.score == RouteScore::kSoftmax) experts.route.group_score = GroupScore::kMax;
-  ignore_nextn(b, p);
-  decoder(b, p,
-          {.mixer = [&](ValueId x, uint32_t i,
-                        bool last) { return latent_attention(b, x, m, p.heads[i], p.eps, last); },
-           .ffn =
-               [&](ValueId x, uint32_t i) {
-                 return layer_has_experts(b) ? expert_ffn(b, x, experts)
-                                             : gated_ffn(b, x, p.ff[i], ActKind::kSilu);
-               }});
-  return {};
+  const auto layer = [&]() -> Result<Decoder> {
+    const Latent m = TRY(read_latent(b));
+    const auto mixer = [&b, &p, m](ValueId x, uint32_t i, bool last) {
+      return latent_attention(b, x, m, p.heads[i], p.eps, last);
+    };
+    return Decoder{.mixer = mixer, .ffn = experts_or_dense(b, p, experts)};
+  };
+  decoder(b, p, TRY(layer()));
+  return describe_drafts(b, p, layer);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // GLM-4.5, 4.6, 4.7 (and Air): rotation of a part of each head, norms on q and k in some files, experts selected by
 // sigmoid scores with a bias that counts for the selection only, beside a shared one; the first layers are dense.
 #include "model/architecture.h"
+#include "model/draft.h"
 #include "model/experts.h"
 
 namespace brass {
@@ -8,14 +9,15 @@ namespace {
 
 Result<> describe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_ffn = true}));
-  ignore_nextn(b, p);
   const ExpertParams experts = TRY(read_experts(b, {.score = RouteScore::kSigmoid}));
-  AttentionBlock attention = TRY(read_attention(b, p, true));
-  if (b.has("blk.0.attn_q_norm.weight")) attention.qk_norm = QkNorm::kHead;
-  decoder(
-      b, p,
-      {.attention = attention, .ffn_norm = "post_attention_norm", .ffn = experts_or_dense(b, p, experts)});
-  return {};
+  const auto layer = [&]() -> Result<Decoder> {
+    AttentionBlock attention = TRY(read_attention(b, p, true));
+    if (b.has("blk.0.attn_q_norm.weight")) attention.qk_norm = QkNorm::kHead;
+    return Decoder{
+        .attention = attention, .ffn_norm = "post_attention_norm", .ffn = experts_or_dense(b, p, experts)};
+  };
+  decoder(b, p, TRY(layer()));
+  return describe_drafts(b, p, layer);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace brass {
 
 // `experts`: a mixture of them, weighed among those selected, beside one that all tokens use, behind a gate of its own.
-// Blocks that predict further tokens (nextn) are left out.
+// Blocks that predict further tokens (nextn) have attention.
 Result<> describe_qwen_hybrid(Builder& b, const DeltaForm& delta, bool experts);
 
 }  // namespace brass
