@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device_case.h"
+#include "sanitized.h"
 
 namespace brass {
 
@@ -36,9 +37,11 @@ TEST_P(DeviceProperties, ChunksAreBitEqual) {
       SCOPED_TRACE(name);
       const auto graph = build_tiny(model);
       Runner r = runner(graph, 1, {}, {}, kv_type);
-      const std::vector<int32_t> ids = random_ids(140, model.vocab, 3);
+      const std::vector<int32_t> ids = random_ids(kSanitized ? 70 : 140, model.vocab, 3);
       const Logits whole = r.text(0, ids);
-      for (const size_t chunk : {1, 3, 8, 64, 100}) {
+      const std::vector<size_t> chunks =
+          kSanitized ? std::vector<size_t>{3, 64} : std::vector<size_t>{1, 3, 8, 64, 100};
+      for (const size_t chunk : chunks) {
         r.clear_memory();
         Logits parts;
         for (size_t i = 0; i < ids.size(); i += chunk) {

@@ -4,6 +4,7 @@
 
 #include "device_case.h"
 #include "guard_bands.h"
+#include "sanitized.h"
 
 namespace brass {
 
@@ -52,9 +53,11 @@ TEST_P(GuardProperties, StepsTouchOnlyWhatTheyDeclare) {
                                                       {"experts", expert_model()}}) {
     SCOPED_TRACE(name);
     const auto graph = build_tiny(model);
-    for (const uint32_t threads : {1u, 2u})
+    for (const uint32_t threads : {1u, 2u}) {
+      if (kSanitized && threads == 1) continue;  // two make the same accesses
       expect_guarded([&] { return GetParam().make(threads); }, caps_for(threads), graph, model.vocab,
                      GetParam().kv_types[0]);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // The determinism contract, end to end: threads, chunks, batch-mates and cache history change no bit of any
 // logit.
 #include "model_fixture.h"
+#include "sanitized.h"
 
 namespace brass {
 namespace {
@@ -28,13 +29,15 @@ TEST(Determinism, ThreadsAndChunksChangeNothing) {
       }
       SCOPED_TRACE(path + " " + isa);
       const auto base = open(path, {.isa = isa, .threads = 1});
-      const std::vector<int32_t> ids = random_ids(*base, 150, 3);
+      const std::vector<int32_t> ids = random_ids(*base, kSanitized ? 80 : 150, 3);
       const LogitTable expected = logits_of(*base, ids);
       ASSERT_EQ(expected.size(), ids.size());
-      for (const uint32_t threads : {1u, 2u})
+      for (const uint32_t threads : {1u, 2u}) {
+        if (kSanitized && threads == 1) continue;  // that is `base`
         for (const uint32_t chunk : {1u, 5u, 64u})
           EXPECT_EQ(logits_of(*open(path, {.isa = isa, .threads = threads, .chunk = chunk}), ids), expected)
               << threads << " threads, chunks of " << chunk;
+      }
     }
   }
 }
