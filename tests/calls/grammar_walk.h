@@ -39,7 +39,7 @@ class RandomWalk {
     for (int byte = 0; byte < 256; byte++) {
       if (walk_.step(set, static_cast<uint8_t>(byte)) == kDead) continue;
       all.push_back(static_cast<uint8_t>(byte));
-      if (byte >= ' ' && byte < 0x7F) printable.push_back(all.back());
+      if (byte == '\n' || (byte >= ' ' && byte < 0x7F)) printable.push_back(all.back());
       if (std::string_view("\"}])<|>`").find(static_cast<char>(byte)) != std::string_view::npos)
         ends.push_back(all.back());
     }

@@ -266,7 +266,7 @@ Routine<bool> ValueReader::quoted(std::string& out, char quote) {
 
 // Behind a quote: whether it ends its string. If not, it and the blanks behind it are inside.
 Routine<bool> ValueReader::ends_here(std::string& inside, char quote, bool* ends) {
-  constexpr size_t kMaxBlanks = 64;
+  constexpr size_t kMaxBlanks = 256;  // more than a grammar lets a model write
   std::string gap;
   for (;;) {
     const int c = co_await source_.peek();
