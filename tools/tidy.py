@@ -5,7 +5,7 @@
 
 Nearly all of clang-tidy's time goes into the standard library's headers, which it reads and walks once for every source file. So
 the files that one target compiles with the same flags are included, one after another, into one unit, and that is checked.
-Files whose internal names clash with those of a file before them cannot be in its unit: they are checked by themselves.
+Files whose internal names clash with those of a file before them go into another unit with others of their kind.
 Kernels are compiled for six instruction sets; where one differs from another in an instruction or two, its units are compiled
 for Clang's warnings only.
 BUILD_FOLDER is configured with Clang and holds compile_commands.json; the units are written to its folder tidy.
@@ -50,33 +50,40 @@ def groups_of(build):
 
 
 class Unit:
-    """One thing to check: a generated file that includes others, or one source file by itself."""
+    """Files to check together, through a generated one that includes them, or a single one by itself."""
 
-    def __init__(self, path, flags, files, warnings_only=False):
-        self.path, self.flags, self.files, self.warnings_only = path, flags, files, warnings_only
+    def __init__(self, folder, name, flags, files):
+        self.folder, self.name, self.flags, self.files = folder, name, flags, files
+
+    @property
+    def path(self):
+        return self.folder / f"{self.name}.cpp" if len(self.files) > 1 else Path(self.files[0])
 
     def write(self):
-        self.path.write_text("".join(f'#include "{file}"\n' for file in self.files))
+        if len(self.files) > 1:
+            self.path.write_text("".join(f'#include "{file}"\n' for file in self.files))
 
     def separate_clashing(self):
-        """Takes the files out that do not compile together with the others; they come back as units of their own."""
-        alone = []
+        """This unit without the files that do not compile behind the others; those make units of their own."""
+        clashing = []
         while len(self.files) > 1:
             self.write()
             command = [CLANG, *self.flags, "-fsyntax-only", "-ferror-limit=0", str(self.path)]
             text = subprocess.run(command, capture_output=True, text=True, check=False).stderr
-            lines = re.findall(rf"In file included from {re.escape(str(self.path))}:(\d+):", text)
-            clashing = [self.files[line - 1] for line in sorted({int(line) for line in lines})]
-            if not clashing:
+            lines = {int(line) for line in re.findall(rf"In file included from {re.escape(str(self.path))}:(\d+):", text)}
+            found = [self.files[line - 1] for line in sorted(lines)]
+            if not found:
                 break
-            alone += clashing
-            self.files = [file for file in self.files if file not in clashing]
-        together = [self] if len(self.files) > 1 else []
-        alone += [] if together else self.files
-        return together + [Unit(Path(file), self.flags, [file], self.warnings_only) for file in alone]
+            if len(found) == len(self.files):  # each has a fault of its own
+                return [Unit(self.folder, self.name, self.flags, [file]) for file in clashing + found]
+            clashing += found
+            self.files = [file for file in self.files if file not in found]
+        if not clashing:
+            return [self]
+        return [self, *Unit(self.folder, f"{self.name}_more", self.flags, sorted(clashing)).separate_clashing()]
 
     def check(self):
-        if self.warnings_only:
+        if self.name.startswith(WARNINGS_ONLY):
             command = [CLANG, *self.flags, "-fsyntax-only", str(self.path)]
         else:
             command = [CLANG_TIDY, "--quiet", f"--config-file={SOURCES.parent / '.clang-tidy'}", str(self.path), "--", *self.flags]
@@ -91,7 +98,7 @@ def main():
     args = parser.parse_args()
     folder = args.build / "tidy"
     folder.mkdir(exist_ok=True)
-    groups = [Unit(folder / f"{Path(target).name}_{number}.cpp", flags, sorted(files), Path(target).name in WARNINGS_ONLY)
+    groups = [Unit(folder, f"{Path(target).name}_{number}", flags, sorted(files))
               for number, ((target, flags), files) in enumerate(groups_of(args.build.resolve()).items())]
     failed = 0
     with ThreadPoolExecutor(args.jobs) as pool:

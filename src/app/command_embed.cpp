@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct EmbedFlags {
   ModelFlags model;
   std::vector<std::string> texts, ids;
   std::string text_file, jsonl, pooling;
@@ -40,7 +40,7 @@ Result<std::vector<std::string>> read_lines(const std::string& path) {
 }
 
 // The ids of every text, from wherever they are given.
-Result<std::vector<std::vector<int32_t>>> read_texts(const Flags& flags, const Model& model) {
+Result<std::vector<std::vector<int32_t>>> read_texts(const EmbedFlags& flags, const Model& model) {
   const int given =
       !flags.texts.empty() + !flags.ids.empty() + !flags.text_file.empty() + !flags.jsonl.empty();
   if (given != 1) return wrong_use("give one of TEXT…, --text-file, --jsonl and --ids");
@@ -82,7 +82,7 @@ void print_text(const std::vector<Embedding>& found) {
     for (uint32_t row = 0; row < e.rows; row++) fmt::print("{:.7g}\n", fmt::join(e.row(row), " "));
 }
 
-Result<> run_embed(const Flags& flags) {
+Result<> run_embed(const EmbedFlags& flags) {
   const ModelPurpose purpose{
       .embeddings = true, .pooling = TRY(parse_pooling(flags.pooling)), .normalize = !flags.no_normalize};
   std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags.model)), purpose));
@@ -108,7 +108,7 @@ Result<> run_embed(const Flags& flags) {
 }  // namespace
 
 Body declare_embed(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EmbedFlags>();
   declare_model(arguments, flags->model);
   declare_device(arguments, flags->model);
   arguments.operands("TEXT", flags->texts, "the texts, an embedding each");

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct EvalFlags {
   ModelFlags model;
   std::string text_file, ids, ids_file;
   std::string against,
@@ -49,7 +49,7 @@ std::vector<std::pair<int32_t, float>> best(std::span<const float> logits, uint3
   return top;
 }
 
-Result<std::vector<int32_t>> read_ids(const Flags& flags, const Model& model) {
+Result<std::vector<int32_t>> read_ids(const EvalFlags& flags, const Model& model) {
   const int given = !flags.text_file.empty() + !flags.ids.empty() + !flags.ids_file.empty();
   if (given != 1) return wrong_use("give one of --text-file, --ids and --ids-file");
   if (!flags.ids.empty()) return parse_ids(flags.ids, "flag --ids");
@@ -98,7 +98,7 @@ Result<std::vector<Position>> eval_all(Engine& engine, std::span<const int32_t> 
   }
 }
 
-Json to_json(const Flags& flags, const Engine& engine, const std::vector<int32_t>& ids,
+Json to_json(const EvalFlags& flags, const Engine& engine, const std::vector<int32_t>& ids,
              const std::vector<Position>& positions, double mean, uint32_t windows,
              const std::optional<Divergence>& divergence) {
   Json out;
@@ -134,7 +134,7 @@ Json to_json(const Flags& flags, const Engine& engine, const std::vector<int32_t
 }
 
 // The mean over windows as eval_all() cuts them; a window's first token has no context in either model.
-Result<Divergence> compare_with(const Flags& flags, Engine& base, std::span<const int32_t> ids) {
+Result<Divergence> compare_with(const EvalFlags& flags, Engine& base, std::span<const int32_t> ids) {
   ModelFlags changed = flags.model;
   if (!flags.against.empty()) changed.model = flags.against;
   if (!flags.against_kv_type.empty()) changed.kv_type = flags.against_kv_type;
@@ -147,9 +147,9 @@ Result<Divergence> compare_with(const Flags& flags, Engine& base, std::span<cons
   return sum;
 }
 
-bool compares(const Flags& flags) { return !flags.against.empty() || !flags.against_kv_type.empty(); }
+bool compares(const EvalFlags& flags) { return !flags.against.empty() || !flags.against_kv_type.empty(); }
 
-Result<> run_eval(const Flags& flags) {
+Result<> run_eval(const EvalFlags& flags) {
   std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags.model))));
   TRY_VOID(need_logits(*model, "brass eval"));
   const std::vector<int32_t> ids = TRY(read_ids(flags, *model));
@@ -184,7 +184,7 @@ Result<> run_eval(const Flags& flags) {
 }  // namespace
 
 Body declare_eval(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EvalFlags>();
   declare_model(arguments, flags->model);
   declare_device(arguments, flags->model);
   arguments.option("--text-file", flags->text_file, "a text ('-': standard input)");

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct ExplainFlags {
   ModelFlags model;
   std::string phase = "decode";
   uint32_t depth = 0;
@@ -81,7 +81,7 @@ Json step_json(const Plan& plan, const Step& step, const StepRow& row) {
   return json;
 }
 
-Result<> run_explain(const Flags& flags) {
+Result<> run_explain(const ExplainFlags& flags) {
   const Phase phase = TRY(parse_phase(flags.phase));
   const std::string path = TRY(find_model(flags.model));
   const bool draft = flags.draft || phase.draft > 0;
@@ -125,7 +125,7 @@ Result<> run_explain(const Flags& flags) {
 }  // namespace
 
 Body declare_explain(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ExplainFlags>();
   declare_model(arguments, flags->model);
   declare_device(arguments, flags->model);
   arguments.option("--phase", flags->phase, "decode, prefill:N, verify:K, or draft (draft:N: the N-th)");

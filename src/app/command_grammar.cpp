@@ -13,12 +13,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct GrammarCheckFlags {
   std::string action, schema, instance, jsonl, draft = "auto", formats = "enforce";
   bool json = false;
 };
 
-grammar::SchemaOptions options_of(const Flags& flags) {
+grammar::SchemaOptions options_of(const GrammarCheckFlags& flags) {
   grammar::SchemaOptions options = grammar::SchemaOptions::for_checking();
   options.enforce_formats = flags.formats == "enforce";
   if (flags.draft == "7") options.draft = grammar::SchemaDraft::k7;
@@ -37,14 +37,14 @@ Result<std::optional<size_t>> judge(const std::shared_ptr<grammar::CompiledGramm
   return matcher.can_end() ? std::nullopt : std::optional<size_t>(text.size());
 }
 
-Result<std::shared_ptr<grammar::CompiledGrammar>> compiled(const Json& schema, const Flags& flags) {
+Result<std::shared_ptr<grammar::CompiledGrammar>> compiled(const Json& schema, const GrammarCheckFlags& flags) {
   auto grammar = TRY(grammar::grammar_from_schema(schema, options_of(flags)));
   if (grammar == nullptr) return nullptr;
   return grammar::compile(std::move(grammar), nullptr);
 }
 
 // {"schema": …, "instances": ["text", …]} to {"valid": [true, …]} or {"error": "…"}.
-Json check_line(const std::string& line, const Flags& flags) {
+Json check_line(const std::string& line, const GrammarCheckFlags& flags) {
   const auto answer = [&]() -> Result<Json> {
     const Json request = TRY(grammar::parse_schema(line));
     if (!request.is_object() || !request.contains("schema")) return wrong_use("the line has no 'schema'");
@@ -60,7 +60,7 @@ Json check_line(const std::string& line, const Flags& flags) {
   return result ? *result : Json{{"error", result.error().message}};
 }
 
-Result<> check_lines(const Flags& flags) {
+Result<> check_lines(const GrammarCheckFlags& flags) {
   std::istringstream file;
   if (flags.jsonl != "-") file.str(TRY(read_text_file(flags.jsonl)));
   std::istream& lines = flags.jsonl == "-" ? std::cin : file;
@@ -71,7 +71,7 @@ Result<> check_lines(const Flags& flags) {
   return {};
 }
 
-Result<> check_files(const Flags& flags) {
+Result<> check_files(const GrammarCheckFlags& flags) {
   const Json schema = TRY(within(flags.schema, grammar::parse_schema(TRY(read_text_file(flags.schema)))));
   const auto ready = compiled(schema, flags);
   if (!ready) {
@@ -95,7 +95,7 @@ Result<> check_files(const Flags& flags) {
   return {};
 }
 
-Result<> run_grammar(const Flags& flags) {
+Result<> run_grammar(const GrammarCheckFlags& flags) {
   if (flags.action != "check") return wrong_use("'{}': the action is 'check'", flags.action);
   if (!flags.jsonl.empty())
     return flags.schema.empty() ? check_lines(flags) : wrong_use("give a SCHEMA or --jsonl");
@@ -106,7 +106,7 @@ Result<> run_grammar(const Flags& flags) {
 }  // namespace
 
 Body declare_grammar(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<GrammarCheckFlags>();
   arguments.operand("ACTION", flags->action, "check: is the schema supported, is the instance valid");
   arguments.operand("SCHEMA", flags->schema, "file with a JSON Schema", false);
   arguments.option("--instance", flags->instance, "file with a JSON text to judge ('-': standard input)");

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 using calls::CallParser;
 using calls::Delta;
 
-struct Flags {
+struct ParseFlags {
   TemplateFlags source;
   std::string text_file, tools;
   int splits = 0;
@@ -90,7 +90,7 @@ std::string dump(const Json& json, int indent = -1) {
 
 constexpr int kRounds = 16;  // cuts that are tried
 
-Result<> run_parse(const Flags& flags) {
+Result<> run_parse(const ParseFlags& flags) {
   if (flags.splits < 0) return wrong_use("flag --stream-splits: {} is negative", flags.splits);
   const TemplateSource source = TRY(read_template(flags.source));
   Json vars = TRY(template_vars(flags.source));
@@ -122,7 +122,7 @@ Result<> run_parse(const Flags& flags) {
 }  // namespace
 
 Body declare_parse(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ParseFlags>();
   declare_template(arguments, flags->source);
   arguments.option("--text-file", flags->text_file, "what the model wrote");
   arguments.option("--tools", flags->tools, "JSON file: an array of tools (or a request with tools)");

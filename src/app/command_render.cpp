@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct RenderFlags {
   TemplateFlags source;
   std::string messages, tools, context, jsonl;
   bool no_generation_prompt = false, raw = false;
@@ -29,7 +29,7 @@ struct Request {
 // A template that is used more than once. Normalization needs to know what it takes; a bare one does not.
 class Renderer {
  public:
-  Renderer(const Flags& flags, TemplateSource source)
+  Renderer(const RenderFlags& flags, TemplateSource source)
       : name_(flags.source.model.model), source_(std::move(source)), options_(chat_options(source_.vocab)) {}
 
   Result<jinja::Rendered> render(const Request& request, std::vector<std::string>& warnings) {
@@ -71,7 +71,7 @@ Result<jinja::Rendered> Renderer::render_messages(const Request& request,
   return chat_->render(request.messages, request.tools, options);
 }
 
-Result<Request> request_of_flags(const Flags& flags) {
+Result<Request> request_of_flags(const RenderFlags& flags) {
   Request request{.vars = TRY(template_vars(flags.source)),
                   .generation_prompt = !flags.no_generation_prompt,
                   .raw = flags.raw};
@@ -119,7 +119,7 @@ Result<Request> request_of_line(const Json& line, Request request) {
   return request;
 }
 
-Result<> render_lines(const Flags& flags, Renderer& renderer) {
+Result<> render_lines(const RenderFlags& flags, Renderer& renderer) {
   const Request defaults = TRY(request_of_flags(flags));
   return answer_lines(flags.jsonl, [&](const Json& line) -> Result<Json> {
     std::vector<std::string> warnings;
@@ -130,7 +130,7 @@ Result<> render_lines(const Flags& flags, Renderer& renderer) {
   });
 }
 
-Result<> run_render(const Flags& flags) {
+Result<> run_render(const RenderFlags& flags) {
   const int given = !flags.messages.empty() + !flags.context.empty() + !flags.jsonl.empty();
   if (given != 1) return wrong_use("give one of --messages, --context and --jsonl");
   if (!flags.tools.empty() && !flags.context.empty()) return wrong_use("flag --tools: goes with --messages");
@@ -147,7 +147,7 @@ Result<> run_render(const Flags& flags) {
 }  // namespace
 
 Body declare_render(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RenderFlags>();
   declare_template(arguments, flags->source);
   arguments.option("--messages", flags->messages,
                    "JSON file: an array of messages (or a request with messages and tools)");

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct ShowFlags {
   ModelFlags model;
   bool tensors = false, metadata = false, json = false;
 };
@@ -73,7 +73,8 @@ Json counts_json(const TypeCounts& counts) {
   return out;
 }
 
-Json to_json(const Flags& flags, const gguf::File& file, const VocabSpec& vocab, const Contents& contents) {
+Json to_json(const ShowFlags& flags, const gguf::File& file, const VocabSpec& vocab,
+             const Contents& contents) {
   const std::string architecture = file.string_or("general.architecture", "").value_or("");
   const auto number = [&](const char* key) {
     const auto found = file.find_uint(architecture + "." + key);
@@ -126,7 +127,7 @@ Json to_json(const Flags& flags, const gguf::File& file, const VocabSpec& vocab,
   return out;
 }
 
-void print_text(const Flags& flags, const gguf::File& file, const VocabSpec& vocab,
+void print_text(const ShowFlags& flags, const gguf::File& file, const VocabSpec& vocab,
                 const Contents& contents) {
   const std::string architecture = file.string_or("general.architecture", "").value_or("");
   const auto line = [](const char* label, const std::string& text) {
@@ -174,7 +175,7 @@ void print_text(const Flags& flags, const gguf::File& file, const VocabSpec& voc
   }
 }
 
-Result<> run_show(const Flags& flags) {
+Result<> run_show(const ShowFlags& flags) {
   const gguf::File file = TRY(gguf::File::open(TRY(find_model(flags.model))));
   const VocabSpec vocab = TRY(gguf::read_vocab(file));
   const Contents contents = count_tensors(file);
@@ -189,7 +190,7 @@ Result<> run_show(const Flags& flags) {
 }  // namespace
 
 Body declare_show(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ShowFlags>();
   declare_model(arguments, flags->model);
   arguments.flag("--tensors", flags->tensors, "every tensor");
   arguments.flag("--metadata", flags->metadata, "every metadata key");

@@ -13,13 +13,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct StoreFlags {
   std::string store, target, name;
   std::vector<std::string> sha256;
   bool copy = false, json = false;
 };
 
-Result<hub::Store> open_store(const Flags& flags) {
+Result<hub::Store> open_store(const StoreFlags& flags) {
   return hub::Store(flags.store.empty() ? TRY(hub::Store::default_folder()) : flags.store);
 }
 
@@ -36,7 +36,7 @@ Result<> check_model(const std::string& path) {
   return file ? Result<>() : std::unexpected(file.error());
 }
 
-Result<> run_import(const Flags& flags) {
+Result<> run_import(const StoreFlags& flags) {
   const hub::Store store = TRY(open_store(flags));
   hub::Imported imported;
   {
@@ -57,7 +57,7 @@ Result<> run_import(const Flags& flags) {
   return {};
 }
 
-Result<> run_list(const Flags& flags) {
+Result<> run_list(const StoreFlags& flags) {
   const hub::Listing listing = TRY(TRY(open_store(flags)).list());
   for (const std::string& problem : listing.problems) fmt::print(stderr, "brass: warning: {}\n", problem);
   if (flags.json) {
@@ -73,7 +73,7 @@ Result<> run_list(const Flags& flags) {
   return {};
 }
 
-Result<> run_remove(const Flags& flags) {
+Result<> run_remove(const StoreFlags& flags) {
   const hub::Store store = TRY(open_store(flags));
   TRY_VOID(store.remove(flags.target));
   fmt::print("{} removed\n", flags.target);
@@ -83,7 +83,7 @@ Result<> run_remove(const Flags& flags) {
 }  // namespace
 
 Body declare_import(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StoreFlags>();
   arguments.operand("FILE", flags->target, "a GGUF file (any part of a split one)");
   arguments.option("--name", flags->name, "the name in the store (default: from the file name)");
   arguments.option("--sha256", flags->sha256, "the hash that the file must have (repeatable: one a part)");
@@ -94,14 +94,14 @@ Body declare_import(Arguments& arguments) {
 }
 
 Body declare_list(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StoreFlags>();
   arguments.option("--store", flags->store, "folder of the model store");
   arguments.flag("--json", flags->json, "machine-readable");
   return [flags] { return run_list(*flags); };
 }
 
 Body declare_rm(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StoreFlags>();
   arguments.operand("NAME", flags->target, "the model's whole name, as 'brass list' shows it");
   arguments.option("--store", flags->store, "folder of the model store");
   return [flags] { return run_remove(*flags); };

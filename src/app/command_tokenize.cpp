@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct TokenizeFlags {
   ModelFlags model;
   std::optional<std::string> text;
   std::string positional, text_file, jsonl, ids;
@@ -23,7 +23,7 @@ struct Flags {
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // A vocabulary is enough: the file need not hold a model that can run.
-Result<std::unique_ptr<Tokenizer>> open_vocabulary(const Flags& flags) {
+Result<std::unique_ptr<Tokenizer>> open_vocabulary(const TokenizeFlags& flags) {
   const std::string path = TRY(find_model(flags.model));
   const gguf::File file = TRY(gguf::File::open(path));
   const VocabSpec spec = TRY(gguf::read_vocab(file));
@@ -31,7 +31,7 @@ Result<std::unique_ptr<Tokenizer>> open_vocabulary(const Flags& flags) {
   return within(path, Tokenizer::create(spec));
 }
 
-EncodeOptions encode_options(const Flags& flags) {
+EncodeOptions encode_options(const TokenizeFlags& flags) {
   EncodeOptions options{.parse_special = flags.special, .normalize = !flags.no_normalize};
   if (flags.no_bos) options.add_bos = options.add_eos = false;
   return options;
@@ -44,7 +44,7 @@ Result<> check_ids(std::span<const int32_t> ids, const Tokenizer& tokenizer, std
   return {};
 }
 
-Result<Json> decode_line(const Json& request, const Flags& flags, const Tokenizer& tokenizer) {
+Result<Json> decode_line(const Json& request, const TokenizeFlags& flags, const Tokenizer& tokenizer) {
   std::vector<int32_t> ids;
   for (const Json& id : request) {
     if (!id.is_number_integer() || id.get<int64_t>() != static_cast<int32_t>(id.get<int64_t>()))
@@ -56,7 +56,7 @@ Result<Json> decode_line(const Json& request, const Flags& flags, const Tokenize
 }
 
 // A string a line becomes an array of ids, with --decode an array of ids a string.
-Result<Json> answer_line(const Json& request, const Flags& flags, const Tokenizer& tokenizer) {
+Result<Json> answer_line(const Json& request, const TokenizeFlags& flags, const Tokenizer& tokenizer) {
   if (flags.decode && request.is_array()) return decode_line(request, flags, tokenizer);
   if (flags.decode || !request.is_string()) {
     return fail("a line is a JSON {}, not {}", flags.decode ? "array of token ids" : "string",
@@ -65,7 +65,7 @@ Result<Json> answer_line(const Json& request, const Flags& flags, const Tokenize
   return Json(tokenizer.encode(request.get_ref<const std::string&>(), encode_options(flags)));
 }
 
-Result<> print_decoded(const Flags& flags, const Tokenizer& tokenizer) {
+Result<> print_decoded(const TokenizeFlags& flags, const Tokenizer& tokenizer) {
   const std::vector<int32_t> ids = TRY(parse_ids(flags.ids, "flag --ids"));
   TRY(check_ids(ids, tokenizer, "flag --ids"));
   const std::string text = tokenizer.decode(ids, flags.special);
@@ -76,7 +76,7 @@ Result<> print_decoded(const Flags& flags, const Tokenizer& tokenizer) {
   return {};
 }
 
-Result<> run_tokenize(const Flags& flags) {
+Result<> run_tokenize(const TokenizeFlags& flags) {
   const std::unique_ptr<Tokenizer> tokenizer = TRY(open_vocabulary(flags));
   for (const std::string& warning : tokenizer->warnings())
     fmt::print(stderr, "brass: warning: {}\n", warning);
@@ -103,7 +103,7 @@ Result<> run_tokenize(const Flags& flags) {
 }  // namespace
 
 Body declare_tokenize(Arguments& arguments) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TokenizeFlags>();
   declare_model(arguments, flags->model);
   arguments.option("TEXT", flags->text, "the text");
   arguments.option("--text-file", flags->text_file, "a file with the text ('-': standard input)");

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_bert(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   TRY_VOID(refuse_experts(b));
   return encoder(
@@ -19,6 +19,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_bert;
-const Architecture arch_bert{"bert", "BERT, RoBERTa, XLM-RoBERTa embeddings", describe, true};
+const Architecture arch_bert{"bert", "BERT, RoBERTa, XLM-RoBERTa embeddings", describe_bert, true};
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_cohere2(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   TRY(b.count("attention.sliding_window", 1u << 30));  // required
   Decoder d{.attention = TRY(read_attention(b, p, false)),
@@ -25,6 +25,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_cohere2;
-const Architecture arch_cohere2{"cohere2", "Command R7B, Command A", describe};
+const Architecture arch_cohere2{"cohere2", "Command R7B, Command A", describe_cohere2};
 
 }  // namespace brass

@@ -104,7 +104,7 @@ RouteScore usual_score(const Builder& b, uint32_t layers) {
   return RouteScore::kSoftmax;
 }
 
-Result<> describe(Builder& b) {
+Result<> describe_deepseek2(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   ExpertParams experts = TRY(read_experts(b, {.score = usual_score(b, p.layers)}));
   // V2 takes the best expert of a group, V3 the best two.
@@ -123,6 +123,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_deepseek2;
-const Architecture arch_deepseek2{"deepseek2", "DeepSeek V2, V3, R1, Kimi K2", describe};
+const Architecture arch_deepseek2{"deepseek2", "DeepSeek V2, V3, R1, Kimi K2", describe_deepseek2};
 
 }  // namespace brass

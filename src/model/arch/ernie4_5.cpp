@@ -5,7 +5,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_ernie4_5(Builder& b) {
   TRY_VOID(refuse_experts(b));
   const DecoderParams p = TRY(read_decoder(b));
   decoder(b, p, {.attention = TRY(read_attention(b, p, false))});
@@ -15,6 +15,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_ernie4_5;
-const Architecture arch_ernie4_5{"ernie4_5", "ERNIE 4.5 (dense)", describe};
+const Architecture arch_ernie4_5{"ernie4_5", "ERNIE 4.5 (dense)", describe_ernie4_5};
 
 }  // namespace brass

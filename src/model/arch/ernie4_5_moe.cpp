@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_ernie4_5_moe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_ffn = true}));
   ExpertParams experts = TRY(read_experts(b, {.renormalize = true}));
   // Files give feed_forward_length ÷ head_count_kv for the width of the shared expert: its tensors know better.
@@ -19,6 +19,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_ernie4_5_moe;
-const Architecture arch_ernie4_5_moe{"ernie4_5-moe", "Ernie 4.5 mixtures of experts", describe};
+const Architecture arch_ernie4_5_moe{"ernie4_5-moe", "Ernie 4.5 mixtures of experts", describe_ernie4_5_moe};
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_eurobert(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   decoder(b, p, {.attention = TRY(read_attention(b, p, true))});
   return {};
@@ -15,6 +15,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_eurobert;
-const Architecture arch_eurobert{"eurobert", "EuroBERT embeddings", describe, true};
+const Architecture arch_eurobert{"eurobert", "EuroBERT embeddings", describe_eurobert, true};
 
 }  // namespace brass

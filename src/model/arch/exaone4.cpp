@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_exaone4(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   ignore_nextn(b, p);
   Decoder d{.attention = TRY(read_attention(b, p, true)), .placement = Placement::kPost};
@@ -22,6 +22,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_exaone4;
-const Architecture arch_exaone4{"exaone4", "EXAONE 4", describe};
+const Architecture arch_exaone4{"exaone4", "EXAONE 4", describe_exaone4};
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_falcon(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   Decoder d{.attention = TRY(read_attention(b, p, true)),
             .act = ActKind::kGeluErf,
@@ -22,6 +22,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_falcon;
-const Architecture arch_falcon{"falcon", "Falcon 7B, 11B, 40B, 180B", describe};
+const Architecture arch_falcon{"falcon", "Falcon 7B, 11B, 40B, 180B", describe_falcon};
 
 }  // namespace brass

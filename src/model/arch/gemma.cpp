@@ -8,7 +8,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_gemma(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   decoder(b, p,
           {.attention = TRY(read_attention(b, p, true)),
@@ -20,6 +20,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_gemma;
-const Architecture arch_gemma{"gemma", "Gemma, CodeGemma", describe};
+const Architecture arch_gemma{"gemma", "Gemma, CodeGemma", describe_gemma};
 
 }  // namespace brass

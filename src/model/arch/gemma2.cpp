@@ -13,15 +13,15 @@ Result<float> cap_or_none(Builder& b, std::string_view name) {
 }
 
 // The 27B model (46 layers) divides by its width per head; the others by the head's own width.
-float attention_scale(const DecoderParams& p) {
+float gemma2_scale(const DecoderParams& p) {
   const uint32_t divisor = p.layers == 46 ? p.width / p.heads[0] : p.k_dim;
   return 1.0f / std::sqrt(static_cast<float>(divisor));
 }
 
-Result<> describe(Builder& b) {
+Result<> describe_gemma2(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   AttentionBlock full = TRY(read_attention(b, p, true));
-  full.scale = TRY(b.positive_or("attention.scale", attention_scale(p)));
+  full.scale = TRY(b.positive_or("attention.scale", gemma2_scale(p)));
   full.softcap = TRY(cap_or_none(b, "attn_logit_softcapping"));
   const Windows windows = TRY(read_windows(b, p, 2, 4096));
 
@@ -36,6 +36,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_gemma2;
-const Architecture arch_gemma2{"gemma2", "Gemma 2", describe};
+const Architecture arch_gemma2{"gemma2", "Gemma 2", describe_gemma2};
 
 }  // namespace brass

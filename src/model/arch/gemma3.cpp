@@ -9,18 +9,18 @@ namespace brass {
 namespace {
 
 // The 27B model (62 layers) divides by its width per head; the others by the head's own width.
-float attention_scale(const DecoderParams& p) {
+float gemma3_scale(const DecoderParams& p) {
   const uint32_t divisor = p.layers == 62 ? p.width / p.heads[0] : p.k_dim;
   return 1.0f / std::sqrt(static_cast<float>(divisor));
 }
 
-Result<> describe(Builder& b) {
+Result<> describe_gemma3(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   TRY_VOID(b.count("attention.sliding_window", 1u << 30));  // required
   const float local_base = TRY(b.positive_or("rope.freq_base_swa", 10000.0f));
 
   AttentionBlock full = TRY(read_attention(b, p, true, {.base = 1000000}));
-  full.scale = TRY(b.positive_or("attention.scale", attention_scale(p)));
+  full.scale = TRY(b.positive_or("attention.scale", gemma3_scale(p)));
   full.qk_norm = QkNorm::kHead;
   const ValueId local_rope = b.rope_table(plain_rope(full.n_rot, local_base), "rope_table_local");
   const Windows windows = TRY(read_windows(b, p, 6));
@@ -39,6 +39,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_gemma3;
-const Architecture arch_gemma3{"gemma3", "Gemma 3 (text)", describe};
+const Architecture arch_gemma3{"gemma3", "Gemma 3 (text)", describe_gemma3};
 
 }  // namespace brass

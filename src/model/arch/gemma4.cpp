@@ -133,7 +133,7 @@ ValueId layer_embeddings(Builder& b, ValueId x, const Params& g) {
   return b.scale(b.add(t, j, "per_layer_sum"), 1 / root(2), "per_layer_input");
 }
 
-Result<> describe(Builder& b) {
+Result<> describe_gemma4(Builder& b) {
   Params g = TRY(read_params(b));
   const DecoderParams& p = g.decoder;
   const float cap =
@@ -168,6 +168,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_gemma4;
-const Architecture arch_gemma4{"gemma4", "Gemma 4 (text)", describe};
+const Architecture arch_gemma4{"gemma4", "Gemma 4 (text)", describe_gemma4};
 
 }  // namespace brass

@@ -7,7 +7,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_glm4(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   ignore_nextn(b, p);
   const bool sections = b.file().has(b.key("rope.dimension_sections"));
@@ -18,6 +18,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_glm4;
-const Architecture arch_glm4{"glm4", "GLM-4-0414, GLM-Z1", describe};
+const Architecture arch_glm4{"glm4", "GLM-4-0414, GLM-Z1", describe_glm4};
 
 }  // namespace brass

@@ -7,7 +7,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_glm4moe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_ffn = true}));
   const ExpertParams experts = TRY(read_experts(b, {.score = RouteScore::kSigmoid}));
   const auto layer = [&]() -> Result<Decoder> {
@@ -23,6 +23,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_glm4moe;
-const Architecture arch_glm4moe{"glm4moe", "GLM-4.5, GLM-4.6, GLM-4.7 and their Air forms", describe};
+const Architecture arch_glm4moe{"glm4moe", "GLM-4.5, GLM-4.6, GLM-4.7 and their Air forms", describe_glm4moe};
 
 }  // namespace brass

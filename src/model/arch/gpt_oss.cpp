@@ -17,7 +17,7 @@ Result<RopeForm> rope_form(Builder& b, const DecoderParams& p) {
   return RopeForm{.whole_ramp = !published};
 }
 
-Result<> describe(Builder& b) {
+Result<> describe_gpt_oss(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_ffn = true}));
   ExpertParams experts = TRY(read_experts(b, {.score = RouteScore::kSoftmaxOfSelected}));
   experts.act = ActKind::kClampedSwiglu;
@@ -43,6 +43,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_gpt_oss;
-const Architecture arch_gpt_oss{"gpt-oss", "gpt-oss 20b and 120b", describe};
+const Architecture arch_gpt_oss{"gpt-oss", "gpt-oss 20b and 120b", describe_gpt_oss};
 
 }  // namespace brass

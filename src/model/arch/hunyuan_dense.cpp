@@ -21,7 +21,7 @@ Result<> refuse_alpha(Builder& b) {
   return {};
 }
 
-Result<> describe(Builder& b) {
+Result<> describe_hunyuan_dense(Builder& b) {
   TRY_VOID(refuse_more_experts(b));
   TRY_VOID(refuse_alpha(b));
   const DecoderParams p = TRY(read_decoder(b));
@@ -35,6 +35,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_hunyuan_dense;
-const Architecture arch_hunyuan_dense{"hunyuan-dense", "Hunyuan (dense)", describe};
+const Architecture arch_hunyuan_dense{"hunyuan-dense", "Hunyuan (dense)", describe_hunyuan_dense};
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_lfm2(Builder& b) {
   TRY_VOID(refuse_experts(b));
   const DecoderParams p = TRY(read_decoder(b, {.no_attention = true}));
   AttentionBlock attention = TRY(read_attention(b, p, true));
@@ -21,6 +21,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_lfm2;
-const Architecture arch_lfm2{"lfm2", "LFM2, LFM2.5 (dense)", describe};
+const Architecture arch_lfm2{"lfm2", "LFM2, LFM2.5 (dense)", describe_lfm2};
 
 }  // namespace brass

@@ -7,7 +7,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_lfm2moe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_attention = true}));
   const ExpertParams experts = TRY(read_experts(b, {.score = RouteScore::kSigmoid, .renormalize = true}));
   AttentionBlock attention = TRY(read_attention(b, p, true));
@@ -23,6 +23,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_lfm2moe;
-const Architecture arch_lfm2moe{"lfm2moe", "LFM2 mixtures of experts", describe};
+const Architecture arch_lfm2moe{"lfm2moe", "LFM2 mixtures of experts", describe_lfm2moe};
 
 }  // namespace brass

@@ -7,7 +7,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_llama(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   Decoder d{.attention = TRY(read_attention(b, p, false))};
   if (TRY(has_experts(b)))
@@ -19,6 +19,7 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_llama;
-const Architecture arch_llama{"llama", "Llama, Mistral, Mixtral, SmolLM2 and others in Llama form", describe};
+const Architecture arch_llama{"llama", "Llama, Mistral, Mixtral, SmolLM2 and others in Llama form",
+                              describe_llama};
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_minimax_m2(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_ffn = true}));
   const ExpertParams experts =
       TRY(read_experts(b, {.score = RouteScore::kSigmoid, .renormalize = true, .width = p.ff[0]}));
@@ -19,6 +19,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_minimax_m2;
-const Architecture arch_minimax_m2{"minimax-m2", "MiniMax M2", describe};
+const Architecture arch_minimax_m2{"minimax-m2", "MiniMax M2", describe_minimax_m2};
 
 }  // namespace brass

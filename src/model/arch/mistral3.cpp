@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_mistral3(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   Decoder d{.attention = TRY(read_attention(b, p, false, {.log_multiplier = true}))};
   if (b.file().has(b.key("attention.temperature_scale"))) {
@@ -22,6 +22,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_mistral3;
-const Architecture arch_mistral3{"mistral3", "Ministral 3, Mistral Small 3 (text)", describe};
+const Architecture arch_mistral3{"mistral3", "Ministral 3, Mistral Small 3 (text)", describe_mistral3};
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_nemotron(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   decoder(b, p,
           {.attention = TRY(read_attention(b, p, true)),
@@ -19,6 +19,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_nemotron;
-const Architecture arch_nemotron{"nemotron", "Nemotron-4, Minitron", describe};
+const Architecture arch_nemotron{"nemotron", "Nemotron-4, Minitron", describe_nemotron};
 
 }  // namespace brass

@@ -31,7 +31,7 @@ Result<Mixer> read_ffn(Builder& b, const DecoderParams& p) {
   };
 }
 
-Result<> describe(Builder& b) {
+Result<> describe_nemotron_h(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_attention = true, .no_ffn = true}));
   ignore_nextn(b, p);
   AttentionBlock a{.k_dim = p.k_dim, .v_dim = p.v_dim, .eps = p.eps};
@@ -50,6 +50,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_nemotron_h;
-const Architecture arch_nemotron_h{"nemotron_h", "Nemotron-H, Nemotron Nano 2", describe};
+const Architecture arch_nemotron_h{"nemotron_h", "Nemotron-H, Nemotron Nano 2", describe_nemotron_h};
 
 }  // namespace brass

@@ -5,7 +5,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_nomic_bert(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   TRY_VOID(refuse_experts(b));
   return encoder(b, p,
@@ -16,6 +16,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_nomic_bert;
-const Architecture arch_nomic_bert{"nomic-bert", "nomic-embed-text 1, 1.5", describe, true};
+const Architecture arch_nomic_bert{"nomic-bert", "nomic-embed-text 1, 1.5", describe_nomic_bert, true};
 
 }  // namespace brass

@@ -20,7 +20,7 @@ Result<> check_layers(Builder& b, const DecoderParams& p) {
   return {};
 }
 
-Result<> describe(Builder& b) {
+Result<> describe_nomic_bert_moe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   TRY_VOID(check_layers(b, p));
   ExpertParams experts = TRY(read_experts(b, {.width = p.ff[0]}));
@@ -36,6 +36,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_nomic_bert_moe;
-const Architecture arch_nomic_bert_moe{"nomic-bert-moe", "nomic-embed-text 2", describe, true};
+const Architecture arch_nomic_bert_moe{"nomic-bert-moe", "nomic-embed-text 2", describe_nomic_bert_moe, true};
 
 }  // namespace brass

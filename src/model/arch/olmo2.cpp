@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_olmo2(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   Decoder d{.attention = TRY(read_attention(b, p, true)), .placement = Placement::kPost};
   d.attention.qk_norm = QkNorm::kWide;
@@ -24,6 +24,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_olmo2;
-const Architecture arch_olmo2{"olmo2", "OLMo 2, OLMo 3", describe};
+const Architecture arch_olmo2{"olmo2", "OLMo 2, OLMo 3", describe_olmo2};
 
 }  // namespace brass

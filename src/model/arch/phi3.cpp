@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_phi3(Builder& b) {
   TRY_VOID(refuse_experts(b));
   const DecoderParams p = TRY(read_decoder(b));
   Decoder d{.attention = TRY(read_attention(b, p, true))};
@@ -24,6 +24,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_phi3;
-const Architecture arch_phi3{"phi3", "Phi-3, Phi-3.5, Phi-4 (dense)", describe};
+const Architecture arch_phi3{"phi3", "Phi-3, Phi-3.5, Phi-4 (dense)", describe_phi3};
 
 }  // namespace brass

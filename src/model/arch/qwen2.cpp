@@ -5,7 +5,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_qwen2(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   decoder(b, p, {.attention = TRY(read_attention(b, p, true))});
   return {};
@@ -14,6 +14,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_qwen2;
-const Architecture arch_qwen2{"qwen2", "Qwen2, Qwen2.5, Qwen2.5-Coder (dense)", describe};
+const Architecture arch_qwen2{"qwen2", "Qwen2, Qwen2.5, Qwen2.5-Coder (dense)", describe_qwen2};
 
 }  // namespace brass

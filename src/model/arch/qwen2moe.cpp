@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_qwen2moe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_ffn = true}));
   ExpertParams experts = TRY(read_experts(b, {.width = TRY(ff_share(b, p)), .shared_width = p.ff[0]}));
   experts.shared_gate = true;
@@ -17,6 +17,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_qwen2moe;
-const Architecture arch_qwen2moe{"qwen2moe", "Qwen1.5 and Qwen2 mixtures of experts", describe};
+const Architecture arch_qwen2moe{"qwen2moe", "Qwen1.5 and Qwen2 mixtures of experts", describe_qwen2moe};
 
 }  // namespace brass

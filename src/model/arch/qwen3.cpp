@@ -5,7 +5,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_qwen3(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   AttentionBlock attention = TRY(read_attention(b, p, true));
   attention.qk_norm = QkNorm::kHead;
@@ -16,6 +16,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_qwen3;
-const Architecture arch_qwen3{"qwen3", "Qwen3 (dense)", describe};
+const Architecture arch_qwen3{"qwen3", "Qwen3 (dense)", describe_qwen3};
 
 }  // namespace brass

@@ -38,7 +38,7 @@ Result<> describe_qwen_hybrid(Builder& b, const DeltaForm& form, bool experts) {
 
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_qwen35(Builder& b) {
   TRY_VOID(refuse_experts(b));
   return describe_qwen_hybrid(b, {.tiled = true, .joined_ba = false}, false);
 }
@@ -46,6 +46,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_qwen35;
-const Architecture arch_qwen35{"qwen35", "Qwen3.5, Qwen3.6, Qwen3.8 (dense)", describe};
+const Architecture arch_qwen35{"qwen35", "Qwen3.5, Qwen3.6, Qwen3.8 (dense)", describe_qwen35};
 
 }  // namespace brass

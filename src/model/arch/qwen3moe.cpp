@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_qwen3moe(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b, {.no_ffn = true}));
   const ExpertParams experts = TRY(read_experts(b, {.renormalize = true, .width = TRY(ff_share(b, p))}));
   AttentionBlock attention = TRY(read_attention(b, p, true));
@@ -19,6 +19,6 @@ Result<> describe(Builder& b) {
 
 extern const Architecture arch_qwen3moe;
 const Architecture arch_qwen3moe{"qwen3moe", "Qwen3 mixtures of experts (30B-A3B, 235B-A22B, Coder)",
-                                 describe};
+                                 describe_qwen3moe};
 
 }  // namespace brass

@@ -6,11 +6,13 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) { return describe_qwen_hybrid(b, {.tiled = false, .joined_ba = true}, true); }
+Result<> describe_qwen3next(Builder& b) {
+  return describe_qwen_hybrid(b, {.tiled = false, .joined_ba = true}, true);
+}
 
 }  // namespace
 
 extern const Architecture arch_qwen3next;
-const Architecture arch_qwen3next{"qwen3next", "Qwen3-Next", describe};
+const Architecture arch_qwen3next{"qwen3next", "Qwen3-Next", describe_qwen3next};
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_seed_oss(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   decoder(b, p, {.attention = TRY(read_attention(b, p, true)), .ffn_norm = "post_attention_norm"});
   return {};
@@ -15,6 +15,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_seed_oss;
-const Architecture arch_seed_oss{"seed_oss", "Seed-OSS", describe};
+const Architecture arch_seed_oss{"seed_oss", "Seed-OSS", describe_seed_oss};
 
 }  // namespace brass

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t kPlainEvery = 4;
 
-Result<> describe(Builder& b) {
+Result<> describe_smollm3(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   Decoder d{.attention = TRY(read_attention(b, p, false))};
   d.vary = [](AttentionBlock& a, uint32_t layer) {
@@ -20,6 +20,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_smollm3;
-const Architecture arch_smollm3{"smollm3", "SmolLM3", describe};
+const Architecture arch_smollm3{"smollm3", "SmolLM3", describe_smollm3};
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_stablelm(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   Decoder d{.attention = TRY(read_attention(b, p, true)), .norm = NormKind::kLayer};
   if (b.has("blk.0.attn_q_norm.weight")) d.attention.qk_norm = QkNorm::kLayer;
@@ -21,6 +21,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_stablelm;
-const Architecture arch_stablelm{"stablelm", "StableLM 2, StableLM 3B, Zephyr", describe};
+const Architecture arch_stablelm{"stablelm", "StableLM 2, StableLM 3B, Zephyr", describe_stablelm};
 
 }  // namespace brass

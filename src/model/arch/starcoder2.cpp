@@ -5,7 +5,7 @@
 namespace brass {
 namespace {
 
-Result<> describe(Builder& b) {
+Result<> describe_starcoder2(Builder& b) {
   const DecoderParams p = TRY(read_decoder(b));
   decoder(b, p,
           {.attention = TRY(read_attention(b, p, true)),
@@ -18,6 +18,6 @@ Result<> describe(Builder& b) {
 }  // namespace
 
 extern const Architecture arch_starcoder2;
-const Architecture arch_starcoder2{"starcoder2", "StarCoder2", describe};
+const Architecture arch_starcoder2{"starcoder2", "StarCoder2", describe_starcoder2};
 
 }  // namespace brass
