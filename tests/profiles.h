@@ -30,6 +30,19 @@ inline Caps fused_profile(uint32_t threads = 2) {
   return caps;
 }
 
+// A GPU: int8 products and joined steps of up to eight rows, products joined where one program can make both.
+inline Caps dispatch_profile() {
+  Caps caps = fused_profile(1);
+  caps.name = "dispatch";
+  caps.private_rows = 0;
+  caps.rules.erase("row_chain");
+  caps.rules.erase("attention_quant");
+  for (const Rule& rule : dispatch_rules()) caps.rules.insert(rule.name);
+  caps.int8_rows = caps.rule_rows = 8;
+  caps.joins_any_product = false;
+  return caps;
+}
+
 inline Caps without_rules(Caps caps) {
   caps.rules.clear();
   return caps;

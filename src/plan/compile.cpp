@@ -64,7 +64,8 @@ void insert_quant_act(Plan& plan) {
   std::vector<ValueId> quantized(plan.values.size(), -1);
   std::vector<bool> wanted(plan.values.size(), false);
   const auto reads_int8 = [&](const Op& op) {
-    return is_matrix_product(op) && plan.caps.int8_types.contains(plan.weight(op.weights[0]).type);
+    return plan.key.t <= plan.caps.int8_rows && is_matrix_product(op) &&
+           plan.caps.int8_types.contains(plan.weight(op.weights[0]).type);
   };
   for (const Op& op : plan.ops)
     if (reads_int8(op)) wanted[static_cast<size_t>(op.in[0])] = true;
@@ -222,8 +223,9 @@ Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, 
   insert_quant_act(*plan);
   for (uint32_t o = 0; o < plan->ops.size(); o++)
     plan->steps.push_back(Step{.rule = op_name(plan->ops[o].kind), .ops = {o}});
-  for (const Rule& rule : all_rules())
-    if (caps.rules.contains(rule.name)) rule.apply(*plan);
+  for (const auto& list : {all_rules(), dispatch_rules()})
+    for (const Rule& rule : list)
+      if (key.t <= caps.rule_rows && caps.rules.contains(rule.name)) rule.apply(*plan);
   choose_private(*plan);
   find_lifetimes(*plan);
   assign_arena(*plan);

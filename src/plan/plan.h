@@ -35,7 +35,11 @@ struct Caps {
   std::set<std::string_view> rules;  // fusion rules that it can run (names in rules.h)
   std::set<Type> matrix_types;       // of linear's and embed's weights
   std::set<Type> int8_types;         // whose product reads int8 activations
-  uint32_t threads = 1;              // that each keep a private copy of a private value
+  uint32_t int8_rows = UINT32_MAX;   // T up to which it does; above, products read f32
+  uint32_t rule_rows = UINT32_MAX;   // T up to which steps are joined
+  // Whether rules join products of f32 activations, and of two formats; else such of int8 and one format alone.
+  bool joins_any_product = true;
+  uint32_t threads = 1;       // that each keep a private copy of a private value
   uint32_t private_rows = 0;  // T up to which row-wise steps run once in every thread, into private copies
   KvBytes kv{4, 4};           // bytes of one cached value
 };

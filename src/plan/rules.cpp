@@ -4,15 +4,10 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "plan/rules_support.h"
 
 namespace brass {
-namespace {
-
-const Op& first_op(const Plan& plan, const Step& step) { return plan.ops[step.ops[0]]; }
-const Op& last_op(const Plan& plan, const Step& step) { return plan.ops[step.ops.back()]; }
-bool is_single(const Plan& plan, const Step& step, OpKind kind) {
-  return step.ops.size() == 1 && first_op(plan, step).kind == kind;
-}
+namespace rules {
 
 bool makes(const Plan& plan, const Step& step, ValueId v) {
   return std::ranges::any_of(step.ops,
@@ -22,13 +17,15 @@ bool reads(const Plan& plan, const Step& step, ValueId v) {
   return std::ranges::any_of(step.ops, [&](uint32_t o) { return std::ranges::count(plan.ops[o].in, v) > 0; });
 }
 
+namespace {
 bool touches_memory(const Plan& plan, const Step& step) {
   return std::ranges::any_of(step.ops, [&](uint32_t o) {
     return plan.ops[o].kind == OpKind::kKvWrite || plan.ops[o].kind == OpKind::kAttention;
   });
 }
 
-// Whether `later` needs `earlier` to have run.
+}  // namespace
+
 bool depends(const Plan& plan, const Step& later, const Step& earlier) {
   for (const uint32_t o : earlier.ops)
     for (const ValueId v : plan.ops[o].out)
@@ -36,15 +33,12 @@ bool depends(const Plan& plan, const Step& later, const Step& earlier) {
   return touches_memory(plan, later) && touches_memory(plan, earlier);
 }
 
-// Step j (> i) may move up to stand right behind step i.
 bool can_move_up(const Plan& plan, size_t i, size_t j) {
   for (size_t k = i + 1; k < j; k++)
     if (depends(plan, plan.steps[j], plan.steps[k])) return false;
   return true;
 }
 
-// Step j becomes part of step i and stays behind without operations; compacted() takes such away after the
-// rule.
 void merge(Plan& plan, size_t i, size_t j, std::string_view rule) {
   Step &into = plan.steps[i], &from = plan.steps[j];
   into.ops.insert(into.ops.end(), from.ops.begin(), from.ops.end());
@@ -52,14 +46,12 @@ void merge(Plan& plan, size_t i, size_t j, std::string_view rule) {
   from = Step{};
 }
 
-// The step that makes v, or npos for a value of another plan.
 size_t maker(const Plan& plan, ValueId v) {
   for (size_t i = 0; i < plan.steps.size(); i++)
     if (makes(plan, plan.steps[i], v)) return i;
   ENSURE(false, "value {} is never made", v);
 }
 
-// For every value the one that it is a quantized form of, or itself.
 std::vector<ValueId> origins(const Plan& plan) {
   std::vector<ValueId> origin(plan.values.size());
   std::iota(origin.begin(), origin.end(), 0);
@@ -68,7 +60,6 @@ std::vector<ValueId> origins(const Plan& plan) {
   return origin;
 }
 
-// How many operands of operations each value is; an output is read once more, after the plan.
 std::vector<uint32_t> reader_counts(const Plan& plan) {
   std::vector<uint32_t> readers(plan.values.size(), 0);
   for (const ValueId v : plan.outputs()) readers[static_cast<size_t>(v)]++;
@@ -77,30 +68,51 @@ std::vector<uint32_t> reader_counts(const Plan& plan) {
   return readers;
 }
 
-// gate, up, activation · product. Both products read the same value.
-void glu(Plan& plan) {
+bool may_join(const Plan& plan, const Op& product) {
+  return plan.caps.joins_any_product || plan.value(product.in[0]).quantized;
+}
+
+namespace {
+
+bool has_bias(const Op& product) {
+  if (const auto* a = std::get_if<ExpertAttrs>(&product.attrs)) return a->bias;
+  return product.as<LinearAttrs>().bias;
+}
+
+// Whether the device can make both in one kernel.
+bool are_alike(const Plan& plan, const Op& gate, const Op& up) {
+  if (plan.caps.joins_any_product) return true;
+  const Weight &a = plan.weight(gate.weights[0]), &b = plan.weight(up.weights[0]);
+  return may_join(plan, gate) && may_join(plan, up) && a.type == b.type && a.slice.run == b.slice.run &&
+         a.slice.stride == b.slice.stride && has_bias(gate) == has_bias(up);
+}
+
+}  // namespace
+
+void join_glu(Plan& plan, OpKind product, std::string_view rule) {
   const std::vector<uint32_t> readers = reader_counts(plan);
   const std::vector<ValueId> origin = origins(plan);
+  const auto same = [&](ValueId a, ValueId b) {
+    return origin[static_cast<size_t>(a)] == origin[static_cast<size_t>(b)];
+  };
   for (size_t a = 0; a < plan.steps.size(); a++) {
     if (!is_single(plan, plan.steps[a], OpKind::kActMul)) continue;
     const Op& act = first_op(plan, plan.steps[a]);
     const size_t gate = maker(plan, act.in[0]);
     const size_t up = maker(plan, act.in[1]);
-    if (!is_single(plan, plan.steps[gate], OpKind::kLinear) ||
-        !is_single(plan, plan.steps[up], OpKind::kLinear) || gate >= up ||
-        readers[static_cast<size_t>(act.in[0])] != 1 || readers[static_cast<size_t>(act.in[1])] != 1)
+    if (!is_single(plan, plan.steps[gate], product) || !is_single(plan, plan.steps[up], product) ||
+        gate >= up || readers[static_cast<size_t>(act.in[0])] != 1 ||
+        readers[static_cast<size_t>(act.in[1])] != 1)
       continue;
-    const ValueId x = first_op(plan, plan.steps[gate]).in[0];
-    const ValueId y = first_op(plan, plan.steps[up]).in[0];
-    if (origin[static_cast<size_t>(x)] != origin[static_cast<size_t>(y)] || !can_move_up(plan, gate, up))
-      continue;
-    merge(plan, gate, up, "glu");
+    const Op &one = first_op(plan, plan.steps[gate]), &two = first_op(plan, plan.steps[up]);
+    if (!same(one.in[0], two.in[0]) || !are_alike(plan, one, two) || !can_move_up(plan, gate, up)) continue;
+    if (product == OpKind::kMoeLinear && one.in[1] != two.in[1]) continue;  // other experts
+    merge(plan, gate, up, rule);
     ENSURE(can_move_up(plan, gate, a), "an activation depends on its two products only");
-    merge(plan, gate, a, "glu");
+    merge(plan, gate, a, rule);
   }
 }
 
-// The int8 form of a result, made by the step that makes the result.
 void quantize_behind(Plan& plan, std::string_view from, std::string_view rule) {
   const std::vector<uint32_t> readers = reader_counts(plan);
   for (size_t i = 0; i + 1 < plan.steps.size(); i++) {
@@ -114,6 +126,15 @@ void quantize_behind(Plan& plan, std::string_view from, std::string_view rule) {
     }
   }
 }
+
+}  // namespace rules
+
+namespace {
+
+using namespace rules;
+
+// gate, up, activation · product. Both products read the same value.
+void glu(Plan& plan) { join_glu(plan, OpKind::kLinear, "glu"); }
 void glu_quant(Plan& plan) { quantize_behind(plan, "glu", "glu_quant"); }
 void attention_quant(Plan& plan) { quantize_behind(plan, "attention", "attention_quant"); }
 
@@ -121,13 +142,15 @@ void attention_quant(Plan& plan) { quantize_behind(plan, "attention", "attention
 void same_input(Plan& plan) {
   const std::vector<ValueId> origin = origins(plan);
   const auto input = [&](const Step& s) { return origin[static_cast<size_t>(first_op(plan, s).in[0])]; };
-  const auto is_open = [&](const Step& s) { return s.rule == "linear" || s.rule == "same_input"; };
+  const auto is_open = [&](const Step& s) {
+    return (s.rule == "linear" || s.rule == "same_input") && may_join(plan, first_op(plan, s));
+  };
   for (size_t i = 0; i < plan.steps.size(); i++) {
     if (!is_open(plan.steps[i])) continue;
     const ValueId x = input(plan.steps[i]);
     for (size_t j = i + 1; j < plan.steps.size(); j++) {
       const bool joins = is_single(plan, plan.steps[j], OpKind::kLinear) && input(plan.steps[j]) == x &&
-                         can_move_up(plan, i, j);
+                         may_join(plan, first_op(plan, plan.steps[j])) && can_move_up(plan, i, j);
       if (joins) merge(plan, i, j, "same_input");
     }
   }
@@ -137,7 +160,8 @@ void same_input(Plan& plan) {
 void linear_residual(Plan& plan) {
   const std::vector<uint32_t> readers = reader_counts(plan);
   for (size_t i = 0; i < plan.steps.size(); i++) {
-    if (!is_single(plan, plan.steps[i], OpKind::kLinear)) continue;
+    if (!is_single(plan, plan.steps[i], OpKind::kLinear) || !may_join(plan, first_op(plan, plan.steps[i])))
+      continue;
     const ValueId y = first_op(plan, plan.steps[i]).out[0];
     if (readers[static_cast<size_t>(y)] != 1) continue;
     for (size_t j = i + 1; j < plan.steps.size(); j++) {
@@ -195,12 +219,6 @@ void head_rope_write(Plan& plan) {
       if (joins) merge(plan, i, j, "head_rope_write");
     }
   }
-}
-
-template <void (*rule)(Plan&)>
-void compacted(Plan& plan) {
-  rule(plan);
-  std::erase_if(plan.steps, [](const Step& step) { return step.ops.empty(); });
 }
 
 constexpr Rule kRules[] = {

@@ -22,5 +22,11 @@ struct Rule {
 
 // In the order in which compile applies them.
 std::span<const Rule> all_rules();
+// Behind those: rules for devices that pay for every step (a dispatch), whatever is in it.
+std::span<const Rule> dispatch_rules();
+// Whether such devices compute this attention of few rows page by page: its heads are whole vectors of four.
+bool splits_over_positions(const AttentionAttrs& attention);
+// Whether they share a head's state, few rows at a time, among whole groups of threads.
+bool steps_by_shares(const DeltaAttrs& delta);
 
 }  // namespace brass

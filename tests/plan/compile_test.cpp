@@ -43,6 +43,34 @@ TEST(Bucket, IsTheNextPowerOfTwo) {
   EXPECT_EQ(bucket(65), 128u);
 }
 
+// Of devices that pay for every step: the same operations whatever rule is off, few steps a layer for few rows, and steps of
+// one operation of f32 for many.
+TEST(Compile, DispatchRulesRunTheSameOperationsOnce) {
+  for (const TinyModel& model : {plain_model(), qwen_like(), gemma_like(), sink_like(), expert_model()}) {
+    const auto graph = build_tiny(model);
+    for (const PlanKey key : {PlanKey{1, 1}, PlanKey{1, 0}, PlanKey{8, 2}}) {
+      const Caps whole = dispatch_profile();
+      const std::vector<std::string> expected = operations_of(*compiled(graph, key, without_rules(whole)));
+      for (const std::string_view rule : whole.rules) {
+        Caps caps = whole;
+        caps.rules.erase(rule);
+        const auto plan = compiled(graph, key, caps);
+        EXPECT_EQ(operations_of(*plan), expected) << "without " << rule;
+        EXPECT_TRUE(check_plan(*plan).has_value());
+        EXPECT_FALSE(rules_used(*plan).contains(rule));
+      }
+    }
+    const auto many = compiled(graph, {16, 1}, dispatch_profile());
+    EXPECT_EQ(many->steps.size(), many->ops.size());
+    for (const Op& op : many->ops) EXPECT_NE(op.kind, OpKind::kQuantAct);
+  }
+  TinyModel more = qwen_like();
+  more.layers += 1;
+  EXPECT_EQ(compiled(build_tiny(more), {1, 1}, dispatch_profile())->steps.size() -
+                compiled(build_tiny(qwen_like()), {1, 1}, dispatch_profile())->steps.size(),
+            7u);  // norm; q, k, v; attention; output; norm; gate and up; down
+}
+
 TEST(Compile, AnySetOfRulesRunsTheSameOperationsOnce) {
   for (const TinyModel& model : {plain_model(), qwen_like(), gemma_like()}) {
     const auto graph = build_tiny(model);

@@ -1,6 +1,7 @@
 #include "backend/vulkan/context.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace brass::vulkan {
 namespace {
 
 constexpr uint64_t kStagingBytes = 32 << 20;
+constexpr std::chrono::milliseconds kPolled(50);  // that a submission is waited for without sleeping
 
 std::string_view result_name(VkResult result) {
   switch (result) {
@@ -82,6 +84,7 @@ struct Features {
     f("storageBuffer8BitAccess", v12.storageBuffer8BitAccess);
     f("storageBuffer16BitAccess", v11.storageBuffer16BitAccess);
     f("bufferDeviceAddress", v12.bufferDeviceAddress);
+    f("shaderIntegerDotProduct", v13.shaderIntegerDotProduct);
     f("synchronization2", v13.synchronization2);
     f("subgroupSizeControl", v13.subgroupSizeControl);
     f("computeFullSubgroups", v13.computeFullSubgroups);
@@ -159,8 +162,8 @@ VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
     info.refused = fmt::format("lacks the feature {}", missing);
   } else if (compute_family(physical) < 0) {
     info.refused = "has no queue that computes";
-  } else if (info.subgroup < 4 || info.subgroup > 64) {
-    info.refused = fmt::format("has subgroups of {}, Brass knows 4 to 64", info.subgroup);
+  } else if (info.subgroup < 8 || info.subgroup > 64) {
+    info.refused = fmt::format("has subgroups of {}, Brass knows 8 to 64", info.subgroup);
   }
   return info;
 }
@@ -199,6 +202,11 @@ void Buffer::release() {
 
 Result<uint32_t> Context::memory_type(uint32_t allowed, VkMemoryPropertyFlags wanted,
                                       std::string_view what) const {
+  // What the CPU reads comes through its caches where there is such memory: else each read goes to memory by itself.
+  if ((wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0) wanted |= VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  for (uint32_t i = 0; i < memory_.memoryTypeCount; i++)
+    if ((allowed >> i & 1) != 0 && (memory_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
+  wanted &= ~static_cast<VkMemoryPropertyFlags>(VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
   for (uint32_t i = 0; i < memory_.memoryTypeCount; i++)
     if ((allowed >> i & 1) != 0 && (memory_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
   return fail("{}: the device has no memory for {}", info_.name, what);
@@ -339,6 +347,13 @@ Result<> Context::submit(VkCommandBuffer commands) const {
       .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
   VK_TRY(vkResetFences, device_, 1, &fence_);
   VK_TRY(vkQueueSubmit, queue_, 1, &submit, fence_);
+  // A wait that sleeps costs up to a millisecond, as long as half a token. A device that is a CPU needs the time itself.
+  const auto begin = std::chrono::steady_clock::now();
+  while (info_.kind != "cpu" && std::chrono::steady_clock::now() - begin < kPolled) {
+    const VkResult state = vkGetFenceStatus(device_, fence_);
+    if (state == VK_SUCCESS) return {};
+    if (state != VK_NOT_READY) return vk_error("vkGetFenceStatus", state);
+  }
   VK_TRY(vkWaitForFences, device_, 1, &fence_, VK_TRUE, UINT64_MAX);
   return {};
 }
@@ -379,17 +394,32 @@ Result<> Context::read(const Buffer& from, uint64_t offset, std::span<std::byte>
   return {};
 }
 
-void full_barrier(VkCommandBuffer commands) {
-  const VkMemoryBarrier2 memory{
-      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-      .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-      .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT,
-      .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_HOST_BIT,
-      .dstAccessMask =
-          VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT | VK_ACCESS_2_HOST_READ_BIT};
+namespace {
+
+void barrier(VkCommandBuffer commands, const VkMemoryBarrier2& memory) {
   const VkDependencyInfo dependency{
       .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &memory};
   vkCmdPipelineBarrier2(commands, &dependency);
+}
+
+}  // namespace
+
+void full_barrier(VkCommandBuffer commands) {
+  barrier(commands, {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                     .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                     .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT,
+                     .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_HOST_BIT,
+                     .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT |
+                                      VK_ACCESS_2_HOST_READ_BIT});
+}
+
+void program_barrier(VkCommandBuffer commands) {
+  barrier(commands,
+          {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+           .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+           .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
+           .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+           .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT});
 }
 
 }  // namespace brass::vulkan

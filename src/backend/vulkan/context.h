@@ -91,5 +91,7 @@ class Context {
 
 // Waits for everything before it.
 void full_barrier(VkCommandBuffer commands);
+// Between programs: what is behind it sees what those before it wrote.
+void program_barrier(VkCommandBuffer commands);
 
 }  // namespace brass::vulkan

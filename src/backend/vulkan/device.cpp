@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "backend/vulkan/lowering.h"
+#include "backend/vulkan/lowering_decode.h"
 #include "base/check.h"
 
 namespace brass {
@@ -17,11 +17,29 @@ double bytes_of(KvType type) { return type == KvType::kF16 ? 2 : 4; }
 Caps vulkan_caps(const VulkanInfo& info, KvType k, KvType v) {
   Caps caps;
   caps.name = fmt::format("vulkan {}", info.name);
-#define BRASS_X(id, name) \
-  if (OpKind::id != OpKind::kQuantAct) caps.operations.insert(OpKind::id);
+#define BRASS_X(id, name) caps.operations.insert(OpKind::id);
   BRASS_OPERATIONS(BRASS_X)
 #undef BRASS_X
-  for (const Format* format : all_formats()) caps.matrix_types.insert(format->type);
+  for (const Format* format : all_formats()) {
+    caps.matrix_types.insert(format->type);
+    if (format->group > 0) caps.int8_types.insert(format->type);
+  }
+  caps.rules = {"glu",
+                "glu_quant",
+                "linear_residual",
+                "same_input",
+                "head_rope_write",
+                "moe_glu",
+                "moe_glu_quant",
+                "attention_blocks_quant",
+                "norm_quant",
+                "add_norm",
+                "gate_quant",
+                "delta_gate_quant",
+                "combine_add",
+                "head_rope_write_attend"};
+  caps.int8_rows = caps.rule_rows = kFewRows;
+  caps.joins_any_product = false;
   caps.kv = {bytes_of(k), bytes_of(v)};
   return caps;
 }
@@ -39,6 +57,7 @@ struct Prepared {
   std::map<ValueId, uint64_t> results_at;  // of values that live to the end, in bytes
   VkCommandBuffer commands = VK_NULL_HANDLE;
   std::vector<uint64_t> recorded;  // what the commands were recorded for; empty: nothing
+  uint32_t pages = 0;              // that attention of few rows goes over
 };
 
 class VulkanDevice final : public Device {
@@ -136,6 +155,7 @@ class VulkanDevice final : public Device {
   void record(VkCommandBuffer commands, const Prepared& p,
               const std::vector<std::vector<Dispatch>>& steps) const;
   Result<> record_for(Prepared& p, const Batch& batch, const BatchLayout& layout);
+  Result<> make_room(const Plan& plan, uint32_t pages);
   Result<> make_queries(uint32_t n);
   Result<> read_times(size_t steps);
 
@@ -147,6 +167,7 @@ class VulkanDevice final : public Device {
   std::vector<PagePool> pools_;
   std::deque<Prepared> plans_;
   Buffer batch_;
+  Buffer partial_;  // attention of few rows: what its first program leaves to the second
   Error lost_;
   uint64_t generation_ = 0;  // of what commands name besides their plan: pages, queries
   bool timing_ = false;
@@ -261,10 +282,16 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
                       .batch = batch_.address(),
                       .layout = layout,
                       .t = static_cast<uint32_t>(batch.ids.size()),
-                      .r = static_cast<uint32_t>(batch.rows.size())};
+                      .r = static_cast<uint32_t>(batch.rows.size()),
+                      .partial = partial_.address(),
+                      .pages = p.pages};
   std::vector<std::vector<Dispatch>> steps;
   for (const Step& step : p.plan->steps) {
     std::vector<Dispatch>& all = steps.emplace_back();
+    if (auto few = TRY(lower_decode(target, step))) {
+      all = std::move(*few);
+      continue;
+    }
     for (const uint32_t o : step.ops)
       for (Dispatch& d : TRY(vulkan::lower(target, p.plan->ops[o]))) all.push_back(std::move(d));
   }
@@ -281,9 +308,12 @@ void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
   if (timing_ && queries_ != VK_NULL_HANDLE) vkCmdResetQueryPool(commands, queries_, 0, query_count_);
   stamp(0);
   for (size_t i = 0; i < steps.size(); i++) {
-    if (p.plan->steps[i].barrier || options_.barrier_everywhere || timing_) full_barrier(commands);
+    bool waited = p.plan->steps[i].barrier || options_.barrier_everywhere || timing_;
+    if (waited) program_barrier(commands);
     for (const Dispatch& d : steps[i]) {
-      if (d.barrier) full_barrier(commands);
+      if (d.barrier && !waited) program_barrier(commands);
+      waited = false;
+      if (options_.dispatches != nullptr) (*options_.dispatches)[d.program]++;
       vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, d.pipeline);
       vkCmdPushConstants(commands, programs_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes,
                          d.push.data());
@@ -300,10 +330,29 @@ void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
   full_barrier(commands);
 }
 
+// Pages up to the furthest position, in steps, so that commands are good for some time.
+uint32_t pages_reached(const Batch& batch) {
+  constexpr uint32_t kStep = 4;
+  int32_t furthest = 0;
+  for (size_t t = 0; t < batch.ids.size(); t++)
+    if (batch.sequences[t] >= 0) furthest = std::max(furthest, batch.positions[t]);
+  return (static_cast<uint32_t>(furthest) / kPageTokens / kStep + 1) * kStep;
+}
+
+Result<> VulkanDevice::make_room(const Plan& plan, uint32_t pages) {
+  const uint64_t bytes = partial_bytes(plan, pages);
+  if (bytes <= partial_.bytes()) return {};
+  partial_ = TRY(context_->make_buffer(bytes + bytes / 2, false, "attention's partial results"));
+  generation_++;
+  return {};
+}
+
 // Commands are recorded once for all batches of one layout: what differs is data.
 Result<> VulkanDevice::record_for(Prepared& p, const Batch& batch, const BatchLayout& layout) {
-  std::vector<uint64_t> wanted = {batch_.address(), batch.ids.size(), batch.rows.size(), timing_ ? 1u : 0u,
-                                  generation_};
+  p.pages = p.plan->key.t <= kFewRows ? pages_reached(batch) : 0;
+  TRY_VOID(make_room(*p.plan, p.pages));
+  std::vector<uint64_t> wanted = {batch_.address(),  batch.ids.size(), batch.rows.size(),
+                                  timing_ ? 1u : 0u, generation_,      p.pages};
   for (const uint32_t part : layout.key()) wanted.push_back(part);
   if (wanted == p.recorded) return {};
   p.recorded.clear();

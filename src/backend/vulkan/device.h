@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct VulkanOptions {
   KvType k_type = KvType::kF16,
          v_type = KvType::kF16;                 // what the pools will be made of: costs are counted with it
   std::function<Result<>()> check_source = {};  // asked once the weights were read
+  std::map<std::string, uint64_t>* dispatches = nullptr;  // tests: of each program, how many were recorded
 };
 
 // Fails where there is no such device, or it lacks what the shaders use: the message names it.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cctype>
 
+#include "backend/vulkan/lowering_decode.h"
 #include "base/check.h"
 
 namespace brass::vulkan {
@@ -58,7 +59,7 @@ class Lowering {
     ENSURE(x <= kMaxGroups && y <= kMaxGroups && z <= kMaxGroups, "{}: a grid of {} × {} × {}", op_.name, x,
            y, z);
     VkPipeline pipeline = TRY(within(op_.name, d_.programs.find(program, constants, by_lanes)));
-    if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier});
+    if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier, program});
     return {};
   }
 
@@ -66,7 +67,6 @@ class Lowering {
     switch (op_.kind) {
       case OpKind::kEmbed:
         return embed();
-      case OpKind::kRmsNorm:
       case OpKind::kLayerNorm:
       case OpKind::kHeadNorm:
         return norm();
@@ -106,8 +106,9 @@ class Lowering {
         return delta_net();
       case OpKind::kSsmScan:
         return ssm_scan();
+      case OpKind::kRmsNorm:
       case OpKind::kQuantAct:
-        break;
+        break;  // lowering_decode.h
     }
     ENSURE(false, "{} ({})", op_.name, op_name(op_.kind));
   }
@@ -133,7 +134,7 @@ class Lowering {
 
   Result<> norm() {
     const auto& a = op_.as<NormAttrs>();
-    const uint32_t heads = op_.kind == OpKind::kRmsNorm ? 1 : a.heads, dim = out_width() / heads;
+    const uint32_t heads = a.heads, dim = out_width() / heads;
     const auto step = [&](size_t w) { return op_.weights.size() > w && file(w).cols > dim ? dim : 0u; };
     Push push;
     push << in(0) << vector_or_0(0) << vector_or_0(1) << out() << in_stride(0) << out_stride() << dim
@@ -152,9 +153,6 @@ class Lowering {
     return push;
   }
 
-  // Up to this many rows go through the product of few rows, whose bits do not depend on their number.
-  static constexpr uint32_t kFewRows = 8;
-
   Result<> product_of_many(bool bias) {
     Push push;
     push << gpu(0).address << gpu(0).grid << in(0) << (bias ? gpu(1).address : 0) << out() << gpu(0).row_bytes
@@ -172,7 +170,11 @@ class Lowering {
     Push push = matmul_push(bias ? gpu(1).address : 0, 0, n, tokens, 0);
     push << (by_heads ? n / op_.as<HeadLinearAttrs>().heads : n) << flag(bias) << 0u;
     // Rows of a head read one part of the input, so a subgroup keeps to one head.
-    const uint32_t rows = by_heads ? 1 : tokens == 1 ? 4 : 2, columns = tokens == 1 ? 1 : 4;
+    // Few rows of W (routers) spread over as many subgroups.
+    const uint32_t rows = by_heads || (tokens == 1 && n < 2048) ? 1
+                          : tokens == 1                         ? 4
+                                                                : 2,
+                   columns = tokens == 1 ? 1 : 4;
     return add(by_format("matmul", 0), {by_heads ? 1u : 0u, rows, columns}, push,
                std::min((n + rows - 1) / rows, kMaxGroups), (tokens + columns - 1) / columns);
   }

@@ -36,7 +36,8 @@ struct Dispatch {
   VkPipeline pipeline;
   Push push;
   uint32_t x, y, z;
-  bool barrier;  // waits for all before it
+  bool barrier;         // waits for all before it
+  std::string program;  // its name
 };
 
 // Rows of one sequence in a step, and its pages of states.
@@ -69,7 +70,9 @@ struct Target {
   uint64_t arena;                                    // address
   uint64_t batch;                                    // address of the layout's data
   const BatchLayout& layout;
-  uint32_t t, r;  // rows that the batch has
+  uint32_t t, r;     // rows that the batch has
+  uint64_t partial;  // attention of few rows: what its first program leaves; 0: there is none
+  uint32_t pages;    // that it has room for
 };
 
 Result<std::vector<Dispatch>> lower(const Target& target, const Op& op);

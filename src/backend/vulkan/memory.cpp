@@ -66,16 +66,67 @@ Result<> check_finite_weight(const Weight& w, const Format& format) {
 
 // ---- weights
 
-Result<uint64_t> Weights::place(const Context& context, std::span<const std::byte> bytes) {
-  if (chunks_.empty() || used_ + bytes.size() > chunks_.back().bytes()) {
-    chunks_.push_back(
-        TRY(context.make_buffer(std::max<uint64_t>(kChunkBytes, bytes.size()), false, "the weights")));
+namespace {
+
+// Blocks whose words lie at odd places in the file lie apart on the device: zeros fill a gap within or behind each. The
+// format's weight.glsl has the same numbers.
+struct BlockForm {
+  uint32_t file_bytes, bytes, gap_at;
+};
+BlockForm block_form(const Format& format) {
+  switch (format.type) {
+    case Type::Q6_K:
+      return {210, 224, 210};
+    case Type::Q8_0:
+      return {34, 36, 2};
+    default:
+      return {format.block_bytes, format.block_bytes, format.block_bytes};
+  }
+}
+
+void spread(std::span<const std::byte> blocks, const BlockForm& form, std::byte* to) {
+  const uint32_t gap = form.bytes - form.file_bytes;
+  for (size_t at = 0; at < blocks.size(); at += form.file_bytes, to += form.bytes) {
+    std::memcpy(to, blocks.data() + at, form.gap_at);
+    std::memset(to + form.gap_at, 0, gap);
+    std::memcpy(to + form.gap_at + gap, blocks.data() + at + form.gap_at, form.file_bytes - form.gap_at);
+  }
+}
+
+}  // namespace
+
+Result<uint64_t> Weights::reserve(const Context& context, uint64_t bytes) {
+  if (chunks_.empty() || used_ + bytes > chunks_.back().bytes()) {
+    chunks_.push_back(TRY(context.make_buffer(std::max(kChunkBytes, bytes), false, "the weights")));
     used_ = 0;
   }
-  TRY_VOID(context.write(chunks_.back(), used_, bytes));
-  const uint64_t address = chunks_.back().address() + used_;
-  used_ = (used_ + bytes.size() + kAlign - 1) / kAlign * kAlign;
-  return address;
+  const uint64_t at = used_;
+  used_ = (used_ + bytes + kAlign - 1) / kAlign * kAlign;
+  return at;
+}
+
+Result<uint64_t> Weights::place(const Context& context, std::span<const std::byte> bytes) {
+  const uint64_t at = TRY(reserve(context, bytes.size()));
+  TRY_VOID(context.write(chunks_.back(), at, bytes));
+  return chunks_.back().address() + at;
+}
+
+Result<uint64_t> Weights::place_blocks(const Context& context, std::span<const std::byte> blocks,
+                                       const Format& format) {
+  const BlockForm form = block_form(format);
+  if (form.bytes == form.file_bytes) return place(context, blocks);
+  const uint64_t begin = TRY(reserve(context, blocks.size() / form.file_bytes * form.bytes));
+  constexpr size_t kPiece = 65536;  // blocks
+  std::vector<std::byte> spread_out;
+  uint64_t at = begin;
+  for (size_t done = 0; done < blocks.size(); done += kPiece * form.file_bytes) {
+    const auto piece = blocks.subspan(done, std::min(blocks.size() - done, kPiece * form.file_bytes));
+    spread_out.resize(piece.size() / form.file_bytes * form.bytes);
+    spread(piece, form, spread_out.data());
+    TRY_VOID(context.write(chunks_.back(), at, spread_out));
+    at += spread_out.size();
+  }
+  return chunks_.back().address() + begin;
 }
 
 Result<uint64_t> Weights::grid_of(const Context& context, Type type) {
@@ -104,10 +155,10 @@ Result<> Weights::upload(const Context& context, const Graph& graph, bool check_
       const std::vector<float> values = vector_values(w);
       out.address = TRY(within(w.name, place(context, std::as_bytes(std::span(values)))));
     } else {
-      out.row_bytes = static_cast<uint32_t>(row_bytes(*format, w.cols));
+      out.row_bytes = w.cols / format->block_values * block_form(*format).bytes;
       out.grid = TRY(grid_of(context, w.type));
       uint64_t& address = tensors[w.data.data()];
-      if (address == 0) address = TRY(within(w.name, place(context, w.data)));
+      if (address == 0) address = TRY(within(w.name, place_blocks(context, w.data, *format)));
       out.address = address;
     }
     weights_.push_back(out);

@@ -1,7 +1,8 @@
 // What a model keeps on the GPU: its weights and the pages of its sequences.
 //
 // Owns: their buffers and where each thing lies in them. Must not know: plans, steps. Invariants: weights lie as in the
-// file, each tensor once, whatever slices of it are read; vectors are f32. A page holds its layers one after another: K
+// file, each tensor once, whatever slices of it are read (Q6_K's and Q8_0's blocks apart, so that their words are whole);
+// vectors are f32. A page holds its layers one after another: K
 // [64][heads · k_dim], then V [64][heads · v_dim]; a page of states the states one after another.
 #pragma once
 
@@ -25,7 +26,10 @@ class Weights {
   size_t size() const { return weights_.size(); }
 
  private:
+  Result<uint64_t> reserve(const Context& context, uint64_t bytes);
   Result<uint64_t> place(const Context& context, std::span<const std::byte> bytes);
+  Result<uint64_t> place_blocks(const Context& context, std::span<const std::byte> blocks,
+                                const Format& format);
   Result<uint64_t> grid_of(const Context& context, Type type);
   std::vector<Buffer> chunks_;
   uint64_t used_ = 0;  // of the last chunk

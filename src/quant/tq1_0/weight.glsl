@@ -1,7 +1,7 @@
 // Value i of a block on the GPU (block.glsl has what reads it).
 const uint kBlockValues = 256, kBlockBytes = 54;
-float block_value(uint i) {
-  // Digit n of byte m, where five (of the last four bytes: four) digits are a fraction in base 3.
+// Digit n of byte m, where five (of the last four bytes: four) digits are a fraction in base 3.
+int digit_of(uint i) {
   uint at, digit;
   if (i < 160) {
     at = i % 32, digit = i / 32;
@@ -12,5 +12,8 @@ float block_value(uint i) {
   }
   uint rest = u8(at);
   for (uint n = 0; n < digit; ++n) rest = rest * 3 & 255;
-  return half_at(52) * (float(rest * 3 >> 8) - 1.0);
+  return int(rest * 3 >> 8);
+}
+float block_value(uint i) {
+  return half_at(52) * (float(digit_of(i)) - 1.0);
 }

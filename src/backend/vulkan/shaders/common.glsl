@@ -38,8 +38,8 @@ float tanh_of(float x) { return 1.0 - 2.0 / (1.0 + exp(2.0 * x)); }
 
 // erf with an error below 1.2e-7 (Numerical Recipes' Chebyshev fit of erfc).
 float erf(float x) {
-  const float z = abs(x), t = 1.0 / (1.0 + 0.5 * z);
-  float y = 0.17087277;
+  precise const float z = abs(x), t = 1.0 / (1.0 + 0.5 * z);
+  precise float y = 0.17087277;
   y = -0.82215223 + t * y;
   y = 1.48851587 + t * y;
   y = -1.13520398 + t * y;
@@ -49,18 +49,24 @@ float erf(float x) {
   y = 0.37409196 + t * y;
   y = 1.00002368 + t * y;
   y = -1.26551223 + t * y;
-  const float rest = t * exp(-z * z + y);
+  precise const float rest = t * exp(-z * z + y);
   return x >= 0.0 ? 1.0 - rest : rest - 1.0;
 }
 
+// The same bits in every program: nothing is contracted.
 float activate(uint kind, float x) {
   switch (kind) {
     case kSilu:
       return x * sigmoid(x);
-    case kGeluTanh:
-      return 0.5 * x * (1.0 + tanh_of(0.7978845608 * (x + 0.044715 * x * x * x)));
-    case kGeluErf:
-      return 0.5 * x * (1.0 + erf(x * 0.7071067812));
+    case kGeluTanh: {
+      precise const float inner = 0.7978845608 * (x + 0.044715 * x * x * x);
+      precise const float y = 0.5 * x * (1.0 + tanh_of(inner));
+      return y;
+    }
+    case kGeluErf: {
+      precise const float y = 0.5 * x * (1.0 + erf(x * 0.7071067812));
+      return y;
+    }
     case kRelu:
       return isnan(x) ? x : max(x, 0.0);
     case kReluSquared:

@@ -13,7 +13,7 @@ layout(push_constant) uniform Push {
 void main() {
   const uint i = gl_GlobalInvocationID.x, t = gl_WorkGroupID.y;
   if (i >= p.width) return;
-  float sum = 0.0;
+  precise float sum = 0.0;
   for (uint j = 0; j < p.used; ++j)
     sum += p.route.v[t * p.route_stride + p.used + j] * p.slots.v[t * p.slots_stride + j * p.width + i];
   if (p.has_shared != 0) {

@@ -21,14 +21,14 @@ void main() {
     for (uint i = lane; i < p.dim; i += kLanes) sum += p.x.v[from + i];
     mean = subgroupAdd(sum) / float(p.dim);
   }
-  float squares = 0.0;
+  precise float squares = 0.0;
   for (uint i = lane; i < p.dim; i += kLanes) {
-    const float d = p.x.v[from + i] - mean;
+    precise const float d = p.x.v[from + i] - mean;
     squares += d * d;
   }
-  const float factor = 1.0 / sqrt(subgroupAdd(squares) / float(p.dim) + p.eps);
+  precise const float factor = 1.0 / sqrt(subgroupAdd(squares) / float(p.dim) + p.eps);
   for (uint i = lane; i < p.dim; i += kLanes) {
-    float y = (p.x.v[from + i] - mean) * factor;
+    precise float y = (p.x.v[from + i] - mean) * factor;
     if (p.has_gain != 0) y *= p.gain.v[h * p.gain_step + i];
     if (p.has_bias != 0) y += p.bias.v[h * p.bias_step + i];
     p.y.v[to + i] = y;

@@ -23,6 +23,7 @@ void main() {
   const uint first = p.neox != 0 ? i : 2 * i, second = p.neox != 0 ? i + pairs : 2 * i + 1;
   const float c = p.table.v[t * p.table_stride + 2 * i], s = p.table.v[t * p.table_stride + 2 * i + 1];
   const float u = p.x.v[from + first], v = p.x.v[from + second];
-  p.y.v[to + first] = u * c - v * s;
-  p.y.v[to + second] = u * s + v * c;
+  precise const float a = u * c - v * s, b = u * s + v * c;
+  p.y.v[to + first] = a;
+  p.y.v[to + second] = b;
 }

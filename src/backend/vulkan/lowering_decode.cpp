@@ -1,0 +1,436 @@
+#include "backend/vulkan/lowering_decode.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+
+#include "backend/vulkan/operands.h"
+#include "base/check.h"
+#include "plan/rules.h"
+
+namespace brass::vulkan {
+namespace {
+
+// As the programs have them.
+enum class Epilogue : uint32_t { kPlain, kSum, kGlu, kGluInt8 };
+enum class Experts : uint32_t { kNone, kShared, kOwn, kHeads };
+constexpr uint32_t kRowThreads = 256, kSplitThreads = 128, kCombineThreads = 256;
+constexpr uint32_t kStagedBytes = 26 << 10;  // of shared memory, beside 1 KiB and more of a program's own
+constexpr uint32_t kMaxGroups = 65535;
+
+uint32_t flag(bool b) { return b ? 1 : 0; }
+uint32_t up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit; }
+
+std::string format_name(const Weight& w) {
+  std::string out(find_format(w.type)->name);
+  std::ranges::transform(out, out.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+// Two strides in one word, each a multiple of 16.
+uint32_t packed(uint32_t low, uint32_t high) {
+  ENSURE(low % 16 == 0 && high % 16 == 0 && low / 16 < 65536 && high / 16 < 65536, "strides {}, {}", low,
+         high);
+  return low / 16 | high / 16 << 16;
+}
+
+// What a product does besides multiplying.
+struct Around {
+  Epilogue epilogue = Epilogue::kPlain;
+  const Op* up = nullptr;  // the second product of kGlu…
+  ActKind act = ActKind::kIdentity;
+  ValueId added = -1;  // kSum
+  ValueId out = -1;    // what is stored
+};
+
+class Decode : Operands {
+ public:
+  Decode(const Target& target, const Step& step) : Operands(target), step_(step) {}
+
+  // False: none of ours.
+  Result<bool> run() {
+    const Op& first = op(0);
+    if (first.kind == OpKind::kRmsNorm || first.kind == OpKind::kLayerNorm)
+      if (first.as<NormAttrs>().heads != 1) return false;
+    switch (first.kind) {
+      case OpKind::kQuantAct:
+        return done(row());
+      case OpKind::kRmsNorm:
+      case OpKind::kLayerNorm:
+        return done(row());
+      case OpKind::kAdd:
+      case OpKind::kMoeCombine:
+        if (step_.ops.size() == 1) return false;
+        return done(row());
+      case OpKind::kLinear:
+      case OpKind::kLmHead:
+      case OpKind::kHeadLinear:
+      case OpKind::kMoeLinear:
+        if (!is_int8(first.in[0])) return false;
+        return done(products());
+      case OpKind::kActMul:
+        if (step_.ops.size() == 1) return false;
+        return done(gate());
+      case OpKind::kHeadNorm:
+      case OpKind::kRope:
+      case OpKind::kKvWrite:
+        if (step_.ops.size() == 1) return false;
+        return done(step_.rule == "gate_quant"               ? gate()
+                    : step_.rule == "head_rope_write_attend" ? attention()
+                                                             : heads());
+      case OpKind::kAttention:
+        if (d_.plan.key.t > kFewRows || !splits_over_positions(first.as<AttentionAttrs>())) return false;
+        return done(attention());
+      case OpKind::kDeltaNet:
+        if (d_.plan.key.t > kFewRows || !steps_by_shares(first.as<DeltaAttrs>())) return false;
+        return done(delta());
+      default:
+        return false;
+    }
+  }
+  std::vector<Dispatch> take() { return std::move(out_); }
+
+ private:
+  static Result<bool> done(Result<> result) {
+    TRY_VOID(std::move(result));
+    return true;
+  }
+  const Op& op(size_t i) const { return d_.plan.ops[step_.ops[i]]; }
+
+  Result<> add(const Op& whose, const std::string& program, const std::vector<uint32_t>& constants,
+               const Push& push, uint32_t x, uint32_t y = 1, uint32_t z = 1, bool barrier = false) {
+    ENSURE(x <= kMaxGroups && y <= kMaxGroups && z <= kMaxGroups, "{}: a grid of {} × {} × {}", whose.name, x,
+           y, z);
+    VkPipeline pipeline = TRY(within(whose.name, d_.programs.find(program, constants, true)));
+    if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier, program});
+    return {};
+  }
+
+  // ---- rows: (combine) (add) (norm) (quant)
+
+  // Which of the operations that may make up such a step it has.
+  const Op* find(OpKind kind) const {
+    for (size_t i = 0; i < step_.ops.size(); i++)
+      if (op(i).kind == kind) return &op(i);
+    return nullptr;
+  }
+  uint64_t at_or_0(ValueId v) const { return v >= 0 ? at(v) : 0; }
+  uint32_t stride_or_0(ValueId v) const { return v >= 0 ? stride(v) : 0; }
+
+  Result<> row() {
+    const Op *combine = find(OpKind::kMoeCombine), *sum = find(OpKind::kAdd),
+             *quant = find(OpKind::kQuantAct);
+    const Op *rms = find(OpKind::kRmsNorm), *norm = rms != nullptr ? rms : find(OpKind::kLayerNorm);
+    const ValueId total = sum != nullptr && is_stored(sum->out[0]) ? sum->out[0] : -1;
+    const ValueId y = norm != nullptr && (is_stored(norm->out[0]) || quant == nullptr) ? norm->out[0] : -1;
+    const Int8Rows codes = quant != nullptr ? int8(quant->out[0]) : Int8Rows{};
+    const std::vector<uint32_t> constants = {kRowThreads, flag(total >= 0),
+                                             norm == nullptr  ? 0u
+                                             : rms != nullptr ? 1u
+                                                              : 2u,
+                                             flag(y >= 0), flag(quant != nullptr)};
+    const uint64_t gain = norm != nullptr ? vector_or_0(*norm, 0) : 0;
+    const float eps = norm != nullptr ? norm->as<NormAttrs>().eps : 0;
+    const Op& first = op(0);
+    Push push;
+    if (combine == nullptr) {
+      const ValueId other = sum != nullptr ? sum->in[1] : -1;
+      push << at(first.in[0]) << at_or_0(other) << at_or_0(total) << gain
+           << (norm != nullptr ? vector_or_0(*norm, 1) : 0) << at_or_0(y) << codes.codes << codes.pairs
+           << width(first.in[0]) << stride(first.in[0]) << stride_or_0(other) << stride_or_0(total)
+           << stride_or_0(y) << codes.code_stride << codes.pair_stride << eps;
+      return add(first, "norm_row", constants, push, rows(first.in[0]));
+    }
+    const auto input = [&](size_t i) { return combine->in.size() > i ? combine->in[i] : ValueId{-1}; };
+    const ValueId y0 = combine->out[0], added = sum->in[0] == y0 ? sum->in[1] : sum->in[0];
+    push << at(input(0)) << at(input(1)) << at_or_0(input(2)) << at_or_0(input(3)) << at(added)
+         << at_or_0(total) << gain << at_or_0(y) << codes.codes << codes.pairs << width(y0)
+         << 2 * combine->as<ExpertAttrs>().used + flag(input(3) >= 0) << stride(input(0)) << stride(input(1))
+         << stride_or_0(input(2)) << stride_or_0(input(3)) << stride(added) << stride_or_0(total)
+         << stride_or_0(y) << codes.code_stride << codes.pair_stride << eps;
+    return add(first, "combine_row", constants, push, rows(y0));
+  }
+
+  // ---- (norm of heads) gate, quant
+
+  Result<> gate() {
+    const Op *norm = find(OpKind::kHeadNorm), *act = find(OpKind::kActMul), *quant = find(OpKind::kQuantAct);
+    ENSURE(act != nullptr && quant != nullptr, "{}", op(0).name);
+    const ValueId x = norm != nullptr ? norm->in[0] : act->in[1];
+    const uint32_t n = width(x), dim = norm != nullptr ? n / norm->as<NormAttrs>().heads
+                                       : n % 128 == 0  ? 128
+                                                       : 32;
+    const bool own_gains = norm != nullptr && !norm->weights.empty() && file(*norm, 0).cols > dim;
+    const Int8Rows codes = int8(quant->out[0]);
+    Push push;
+    push << at(act->in[0]) << at(x) << (norm != nullptr ? vector_or_0(*norm, 0) : 0) << codes.codes
+         << codes.pairs << stride(act->in[0]) << stride(x) << (own_gains ? dim : 0u) << codes.code_stride
+         << codes.pair_stride << (norm != nullptr ? norm->as<NormAttrs>().eps : 0.0f);
+    return add(*act, "gate_quant",
+               {dim, flag(norm != nullptr), static_cast<uint32_t>(act->as<ActAttrs>().kind)}, push, n / dim,
+               rows(x));
+  }
+
+  // ---- products
+
+  // Products of one input, with what follows them.
+  Result<> products() {
+    Around around;
+    const size_t n = step_.ops.size();
+    const bool two = n > 2 && op(2).kind == OpKind::kActMul;
+    if (two) {
+      const Op& act = op(2);
+      const size_t gate = act.in[0] == op(0).out[0] ? 0 : 1;
+      around.up = &op(1 - gate);
+      around.act = act.as<ActAttrs>().kind;
+      const bool int8_out = n > 3;
+      around.epilogue = int8_out ? Epilogue::kGluInt8 : Epilogue::kGlu;
+      around.out = op(int8_out ? 3 : 2).out[0];
+      return product(op(gate), around);
+    }
+    if (n > 1 && op(1).kind == OpKind::kAdd) {
+      const Op& sum = op(1);
+      around.epilogue = Epilogue::kSum;
+      around.added = sum.in[0] == op(0).out[0] ? sum.in[1] : sum.in[0];
+      around.out = sum.out[0];
+      return product(op(0), around);
+    }
+    for (size_t i = 0; i < n; i++) {
+      around.out = op(i).out[0];
+      TRY_VOID(product(op(i), around));
+    }
+    return {};
+  }
+
+  struct Shape {
+    uint32_t threads, passes;
+  };
+  // Enough workgroups to fill a large device, of rows enough that x is not the most of what they read.
+  Shape shape(uint32_t rows, uint32_t cols, Epilogue epilogue) const {
+    const uint32_t lanes = d_.programs.lanes();
+    if (epilogue == Epilogue::kGluInt8) return {256, 32 / (256 / lanes)};
+    const uint32_t threads = cols > 8192 ? 512 : 256, subgroups = threads / lanes;
+    return {threads, std::clamp(rows / (subgroups * 256), 1u, 16u)};
+  }
+
+  Result<> product(const Op& o, const Around& around) {
+    const bool by_experts = o.kind == OpKind::kMoeLinear, by_heads = o.kind == OpKind::kHeadLinear;
+    const auto* expert = std::get_if<ExpertAttrs>(&o.attrs);
+    const bool bias = by_experts ? expert->bias : !by_heads && o.as<LinearAttrs>().bias;
+    const uint32_t slots = by_experts ? expert->used : 1, cols = file(o, 0).cols;
+    const uint32_t n = width(o.out[0]) / slots, tokens = rows(o.out[0]);
+    const uint32_t columns = by_experts ? 1 : std::min(std::bit_ceil(std::max(tokens, 1u)), kFewRows);
+    ENSURE(cols % 32 == 0, "{}: {} columns", o.name, cols);
+
+    const Int8Rows codes = int8(o.in[0]);
+    const uint32_t x_strides = packed(codes.code_stride, codes.pair_stride);
+    const bool int8_out = is_int8(around.out);
+    const Int8Rows made = int8_out ? int8(around.out) : Int8Rows{at(around.out), 0, 0, 0};
+    const uint32_t added_stride = around.added >= 0 ? stride(around.added) : 0;
+    const uint32_t y_strides =
+        int8_out ? packed(made.code_stride, made.pair_stride) : packed(stride(around.out), added_stride);
+
+    const RowSlice& slice = file(o, 0).slice;
+    const auto begin_of = [&](const Op& product) {
+      return gpu(product, 0).address + uint64_t{file(product, 0).slice.first} * gpu(product, 0).row_bytes;
+    };
+    const bool staged = !by_heads && columns * (cols + cols / 2) <= kStagedBytes;
+    const Shape s = shape(n * slots * (around.up != nullptr ? 2 : 1), cols, around.epilogue);
+    const uint32_t group_rows = s.threads / d_.programs.lanes() * s.passes;
+    const uint64_t other =
+        around.up != nullptr ? (bias ? gpu(*around.up, 1).address : 0) : at_or_0(around.added);
+    Push push;
+    push << begin_of(o) << (around.up != nullptr ? begin_of(*around.up) : 0) << gpu(o, 0).grid << codes.codes
+         << codes.pairs << (bias ? gpu(o, 1).address : 0) << other << made.codes << made.pairs
+         << (by_experts ? at(o.in[1]) : 0) << gpu(o, 0).row_bytes << n << tokens << s.passes << x_strides
+         << y_strides << slice.run << slice.stride
+         << (by_experts ? stride(o.in[1])
+             : by_heads ? n / o.as<HeadLinearAttrs>().heads
+                        : 0);
+    const Experts experts = by_heads            ? Experts::kHeads
+                            : !by_experts       ? Experts::kNone
+                            : expert->own_input ? Experts::kOwn
+                                                : Experts::kShared;
+    return add(o, "gemv_" + format_name(file(o, 0)),
+               {s.threads, cols, columns, static_cast<uint32_t>(around.epilogue),
+                static_cast<uint32_t>(experts), static_cast<uint32_t>(around.act), flag(staged)},
+               push, up(n, group_rows), up(tokens, columns), slots);
+  }
+
+  // ---- heads: norm and rotation of q and k, keys and values to their pages
+
+  // The operations of the step that lead to v, first one first.
+  std::vector<const Op*> chain_to(ValueId v) const {
+    std::vector<const Op*> chain;
+    for (size_t i = step_.ops.size(); i-- > 0;)
+      if (op(i).out.size() == 1 && op(i).out[0] == v) {
+        chain.push_back(&op(i));
+        v = op(i).in[0];
+      }
+    std::ranges::reverse(chain);
+    return chain;
+  }
+
+  struct Heads {
+    ValueId x;  // what they are made from
+    const Op *norm = nullptr, *rope = nullptr;
+    uint32_t place = 0;  // of the norm: 1 before the rotation, 2 behind it
+  };
+  Heads heads_of(ValueId v) const {
+    Heads made{.x = v};
+    for (const Op* o : chain_to(v)) {
+      ENSURE(o->kind == OpKind::kHeadNorm ? made.norm == nullptr : made.rope == nullptr, "{}: twice",
+             o->name);
+      if (made.norm == nullptr && made.rope == nullptr) made.x = o->in[0];
+      if (o->kind == OpKind::kRope) made.rope = o;
+      if (o->kind != OpKind::kHeadNorm) continue;
+      made.norm = o;
+      made.place = made.rope == nullptr ? 1 : 2;
+    }
+    return made;
+  }
+
+  // Of v: to its own place, or as the keys or values of `write`.
+  Result<> head_chain(ValueId v, const Op* write = nullptr, bool keys = false) {
+    const auto [x, norm, rope, place] = heads_of(v);
+    const auto* a = write != nullptr ? &write->as<KvAttrs>() : nullptr;
+    const uint32_t heads = a != nullptr      ? a->heads
+                           : norm != nullptr ? norm->as<NormAttrs>().heads
+                                             : rope->as<RopeAttrs>().heads;
+    const uint32_t dim = width(v) / heads;
+    const PagePool* pool = a != nullptr ? &d_.pools[a->group] : nullptr;
+    const uint64_t part = pool == nullptr ? 0 : keys ? pool->layer(a->layer).k : pool->layer(a->layer).v;
+    const bool half = pool != nullptr && (keys ? pool->keys_are_half() : pool->values_are_half());
+    const auto gain_step = norm != nullptr && !norm->weights.empty() && file(*norm, 0).cols > dim ? dim : 0u;
+    const auto* turn = rope != nullptr ? &rope->as<RopeAttrs>() : nullptr;
+    Push push;
+    push << at(x) << (norm != nullptr ? vector_or_0(*norm, 0) : 0) << (rope != nullptr ? at(rope->in[1]) : 0)
+         << (pool != nullptr ? pool->address() + part : at(v)) << d_.batch
+         << (pool != nullptr ? pool->page_bytes() : uint64_t{0}) << d_.layout.positions << d_.layout.starts
+         << d_.layout.pages << (static_cast<uint32_t>(d_.pools.size()) << 16 | (a != nullptr ? a->group : 0))
+         << heads << (turn != nullptr ? turn->n_rot : 0) << flag(turn != nullptr && turn->neox) << gain_step
+         << stride(x) << (rope != nullptr ? stride(rope->in[1]) : 0) << (pool != nullptr ? 0 : stride(v))
+         << (norm != nullptr ? norm->as<NormAttrs>().eps : 0.0f);
+    const Op& whose = write != nullptr ? *write : rope != nullptr ? *rope : *norm;
+    return add(whose, "heads", {dim, flag(pool != nullptr), flag(half), place}, push, heads, rows(v));
+  }
+
+  Result<> heads() {
+    for (size_t i = 0; i < step_.ops.size(); i++) {
+      const Op& o = op(i);
+      if (o.kind == OpKind::kKvWrite) {
+        TRY_VOID(head_chain(o.in[0], &o, true));
+        if (o.in.size() > 1) TRY_VOID(head_chain(o.in[1], &o));
+      } else if (is_stored(o.out[0])) {
+        TRY_VOID(head_chain(o.out[0]));
+      }
+    }
+    return {};
+  }
+
+  // ---- attention
+
+  // Query heads of a workgroup: as many as share keys, as far as its shared memory goes.
+  static uint32_t heads_together(const AttentionAttrs& a) {
+    uint32_t n = std::bit_floor(std::min(a.q_heads / a.kv_heads, 4u));
+    const uint32_t slices = kSplitThreads / (a.v_dim / 4);
+    const auto bytes = [&] {
+      return 4 * (n * (2 * a.k_dim + slices * a.v_dim + 3 * kPageTokens) + 2 * a.k_dim + a.v_dim);
+    };
+    while (n > 1 && bytes() > kStagedBytes) n /= 2;
+    return n;
+  }
+
+  Result<> attention() {
+    const Op &o = *find(OpKind::kAttention), *write = find(OpKind::kKvWrite);
+    const auto& a = o.as<AttentionAttrs>();
+    if (!a.causal && a.temperature != 0)
+      return fail("{}: attention both ways with a temperature is not supported on Vulkan", o.name);
+    const PagePool& pool = d_.pools[a.group];
+    const uint32_t positions = a.causal ? d_.layout.positions : d_.layout.newest;
+    const uint32_t group = a.q_heads / a.kv_heads, together = heads_together(a);
+    const auto window = static_cast<uint32_t>(std::max(a.window, 0));
+    ENSURE(d_.partial != 0 && d_.pages > 0 && positions < 65536 && d_.layout.starts < 65536, "{}", o.name);
+    const bool one = write != nullptr;  // brings its heads unmade
+    const Heads q = one ? heads_of(o.in[0]) : Heads{.x = o.in[0]},
+                k = one ? heads_of(write->in[0]) : Heads{.x = -1};
+    const auto* turn = q.rope != nullptr ? &q.rope->as<RopeAttrs>() : nullptr;
+    Push split;
+    split << at(q.x) << d_.batch << pool.address() << d_.partial << at_or_0(k.x)
+          << (one ? at(write->in[1]) : 0) << (q.norm != nullptr ? vector_or_0(*q.norm, 0) : 0)
+          << (k.norm != nullptr ? vector_or_0(*k.norm, 0) : 0) << (q.rope != nullptr ? at(q.rope->in[1]) : 0)
+          << static_cast<uint32_t>(pool.page_bytes()) << (positions | d_.layout.starts << 16)
+          << d_.layout.pages << (static_cast<uint32_t>(d_.pools.size()) << 16 | a.group)
+          << static_cast<uint32_t>(pool.layer(a.layer).k) << static_cast<uint32_t>(pool.layer(a.layer).v)
+          << window << a.scale << a.softcap << a.temperature << std::max(a.temperature_length, 1u)
+          << stride(q.x) << d_.pages << (q.norm != nullptr ? q.norm->as<NormAttrs>().eps : 0.0f);
+    // What an earlier operation has left may still be read.
+    TRY_VOID(add(o, "attend_split",
+                 {kSplitThreads, flag(pool.keys_are_half()), flag(pool.values_are_half()), a.k_dim, a.v_dim,
+                  together, group, a.kv_heads, flag(one), turn != nullptr ? turn->n_rot : 0u,
+                  flag(turn != nullptr && turn->neox), q.place},
+                 split, a.kv_heads * up(group, together), d_.pages, rows(o.out[0]), true));
+    const Op *gate = find(OpKind::kActMul), *quant = find(OpKind::kQuantAct);
+    const Int8Rows made =
+        quant != nullptr ? int8(quant->out[0]) : Int8Rows{at(o.out[0]), 0, stride(o.out[0]), 0};
+    const ValueId gated_by = gate != nullptr ? gate->in[0] : -1;
+    const uint32_t gate_kind = gate != nullptr ? 1 + static_cast<uint32_t>(gate->as<ActAttrs>().kind) : 0;
+    Push combine;
+    combine << vector_or_0(o, 0) << d_.batch << d_.partial << made.codes << made.pairs << at_or_0(gated_by)
+            << positions << a.q_heads << window << flag(a.sinks) << d_.pages << made.code_stride
+            << made.pair_stride << stride_or_0(gated_by);
+    return add(o, "attend_combine", {kCombineThreads, a.v_dim, flag(quant != nullptr), gate_kind}, combine,
+               a.q_heads, rows(o.out[0]), 1, true);
+  }
+
+  // ---- the delta rule
+
+  Result<> delta() {
+    const Op& o = op(0);
+    const auto& a = o.as<DeltaAttrs>();
+    const Op *norm = find(OpKind::kHeadNorm), *act = find(OpKind::kActMul), *quant = find(OpKind::kQuantAct);
+    const Int8Rows made =
+        quant != nullptr ? int8(quant->out[0]) : Int8Rows{at(o.out[0]), 0, stride(o.out[0]), 0};
+    const ValueId gated_by = act != nullptr ? act->in[0] : -1;
+    const uint32_t gate_kind = act != nullptr ? 1 + static_cast<uint32_t>(act->as<ActAttrs>().kind) : 0;
+    const uint32_t shares = 4 * a.v_dim <= 512 ? 4 : 2 * a.v_dim <= 512 ? 2 : 1;
+    const PagePool& pool = d_.pools[a.group];
+    for (const auto& [begin, count] : d_.layout.waves) {
+      Push push;
+      push << at(o.in[0]) << at(o.in[1]) << at(o.in[2]) << gpu(o, 0).address << gpu(o, 1).address
+           << made.codes << made.pairs << at_or_0(gated_by) << (norm != nullptr ? vector_or_0(*norm, 0) : 0)
+           << batch(d_.layout.parts + 4 * begin) << batch(d_.layout.snapshots) << pool.address()
+           << static_cast<uint32_t>(pool.page_bytes()) << static_cast<uint32_t>(pool.state(a.layer))
+           << (a.k_heads | a.v_heads << 16) << packed(stride(o.in[0]), stride(o.in[1]))
+           << packed(stride(o.in[2]), stride_or_0(gated_by)) << packed(made.code_stride, made.pair_stride)
+           << (norm != nullptr ? norm->as<NormAttrs>().eps : 0.0f);
+      TRY_VOID(add(o, "delta_step", {shares * a.v_dim, a.k_dim, a.v_dim, flag(a.tiled), gate_kind}, push,
+                   a.v_heads, count, 1, begin > 0));
+    }
+    return {};
+  }
+
+  const Step& step_;
+  std::vector<Dispatch> out_;
+};
+
+}  // namespace
+
+Result<std::optional<std::vector<Dispatch>>> lower_decode(const Target& target, const Step& step) {
+  Decode decode(target, step);
+  if (!TRY(decode.run())) return std::nullopt;
+  return decode.take();
+}
+
+uint64_t partial_bytes(const Plan& plan, uint32_t pages) {
+  uint64_t most = 0;
+  if (plan.key.t > kFewRows) return 0;
+  for (const Op& op : plan.ops) {
+    if (op.kind != OpKind::kAttention || !splits_over_positions(op.as<AttentionAttrs>())) continue;
+    const auto& a = op.as<AttentionAttrs>();
+    most = std::max(most, uint64_t{plan.key.t} * pages * a.q_heads * (a.v_dim + 4) * sizeof(float));
+  }
+  return most;
+}
+
+}  // namespace brass::vulkan

@@ -1,0 +1,21 @@
+// Steps of few rows: products of int8 activations, attention page by page, joined operations.
+//
+// Owns: which programs compute these steps, their constants and grids. Must not know: queues, memory management.
+// Invariants: the bits of a row do not depend on how many rows there are, nor on whether operations are joined.
+#pragma once
+
+#include <optional>
+
+#include "backend/vulkan/lowering.h"
+
+namespace brass::vulkan {
+
+// Most rows of a step that these programs are for, and of a plan whose products read int8.
+inline constexpr uint32_t kFewRows = 8;
+
+// Nothing: the step's operations are none of these, one of its own and to be lowered as such.
+Result<std::optional<std::vector<Dispatch>>> lower_decode(const Target& target, const Step& step);
+// Bytes that attention of few rows leaves between its two programs, the most of any operation of the plan.
+uint64_t partial_bytes(const Plan& plan, uint32_t pages);
+
+}  // namespace brass::vulkan

@@ -1,0 +1,44 @@
+// Where the operands of an operation lie on the device.
+//
+// Owns: addresses and strides from a plan's places. Must not know: programs. Invariants: strides of f32 values are
+// multiples of 16, those of codes of 64 bytes.
+#pragma once
+
+#include "backend/vulkan/lowering.h"
+
+namespace brass::vulkan {
+
+struct Int8Rows {
+  uint64_t codes, pairs;              // addresses
+  uint32_t code_stride, pair_stride;  // bytes; pairs
+};
+
+class Operands {
+ public:
+  explicit Operands(const Target& target) : d_(target) {}
+
+  uint64_t at(ValueId v) const { return d_.arena + d_.plan.place(v).offset; }
+  uint32_t stride(ValueId v) const { return d_.plan.place(v).stride; }
+  uint32_t width(ValueId v) const { return d_.plan.value(v).width; }
+  uint32_t rows(ValueId v) const { return d_.plan.value(v).rows == Rows::kT ? d_.t : d_.r; }
+  bool is_stored(ValueId v) const { return d_.plan.place(v).storage != Storage::kInternal; }
+  bool is_int8(ValueId v) const { return d_.plan.value(v).quantized; }
+  Int8Rows int8(ValueId v) const {
+    const Value& value = d_.plan.value(v);
+    const QuantizedLayout layout =
+        quantized_layout(value.width, value.rows == Rows::kT ? d_.plan.key.t : d_.plan.key.r);
+    return {at(v), at(v) + layout.scales, static_cast<uint32_t>(layout.code_stride),
+            static_cast<uint32_t>(layout.scale_stride)};
+  }
+  const GpuWeight& gpu(const Op& op, size_t i) const { return d_.weights[op.weights[i]]; }
+  const Weight& file(const Op& op, size_t i) const { return d_.plan.weight(op.weights[i]); }
+  uint64_t vector_or_0(const Op& op, size_t i) const {
+    return op.weights.size() > i ? gpu(op, i).address : 0;
+  }
+  uint64_t batch(uint32_t index) const { return d_.batch + uint64_t{4} * index; }
+
+ protected:
+  const Target& d_;
+};
+
+}  // namespace brass::vulkan

@@ -1,0 +1,137 @@
+#version 460
+// The gated delta rule of few rows (delta_net.comp has the rule). A workgroup is one v head of one sequence; a column of
+// its state is held by kParts threads. Where it is asked for, what follows too: the norm of the head, its gate, int8.
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "subgroups.glsl"
+#include "int8.glsl"
+#include "recurrent.glsl"
+layout(constant_id = 2) const uint kKeyDim = 128;
+layout(constant_id = 3) const uint kValueDim = 128;
+layout(constant_id = 4) const uint kTiled = 0;
+layout(constant_id = 5) const uint kGate = 0;  // 0: none; else 1 + its ActKind
+layout(push_constant) uniform Push {
+  Floats qkv, b, dt, decay, bias;
+  uint64_t y, meta;  // f32; kGate: codes and pairs
+  Floats gate;
+  uint64_t gain;
+  Ints parts, snapshots;
+  uint64_t pool;
+  uint page_bytes, state_at;
+  uint heads;                                // of k, of v · 65536
+  uint strides_qkv, strides_dt, strides_y;   // in 16 values: of qkv and b, of dt and gate; of y (bytes where codes) and meta
+  float eps;
+} p;
+const uint kParts = kThreads / kValueDim, kOwn = kKeyDim / kParts;
+shared float q[kKeyDim], k[kKeyDim], scales[3];  // of q, of k, and q · k
+shared float old[kThreads], seen[kThreads], made[kValueDim];
+
+uint low(uint strides) { return (strides & 65535) * 16; }
+uint high(uint strides) { return (strides >> 16) * 16; }
+uint64_t state(int page) {
+  return p.pool + uint64_t(page) * p.page_bytes + p.state_at + uint64_t(gl_WorkGroupID.x) * kKeyDim * kValueDim * 4;
+}
+// Element i of the thread's share of its column.
+uint place(uint i) { return (thread_index() / kValueDim * kOwn + i) * kValueDim + thread_index() % kValueDim; }
+
+void keep(int page, float s[kOwn]) {
+  Output to = Output(state(page));
+  [[unroll]] for (uint i = 0; i < kOwn; ++i) to.v[place(i)] = s[i];
+}
+
+// Lengths of q and k, and their product, by one subgroup each or in turn.
+void find_scales() {
+  for (uint which = gl_SubgroupID; which < 3; which += kSubgroups) {
+    precise float sum = 0.0;
+    for (uint i = gl_SubgroupInvocationID; i < kKeyDim; i += kLanes)
+      sum += (which == 1 ? k[i] : q[i]) * (which == 0 ? q[i] : k[i]);
+    sum = subgroupAdd(sum);
+    if (gl_SubgroupInvocationID == 0) scales[which] = which == 2 ? sum : 1.0 / sqrt(sum + 1e-6);
+  }
+}
+
+// Norm, gate and int8 of a head, as gate_quant.comp has them.
+void store_gated(uint t) {
+  const uint lane = gl_SubgroupInvocationID, head = gl_WorkGroupID.x;
+  precise float squares = 0.0;
+  for (uint i = lane; i < kValueDim; i += kLanes) squares += made[i] * made[i];
+  squares = subgroupAdd(squares);
+  precise const float factor = 1.0 / sqrt(squares / float(kValueDim) + p.eps);
+  subgroupBarrier();
+  for (uint i = lane; i < kValueDim; i += kLanes) {
+    precise float y = made[i];
+    y *= factor;
+    if (p.gain != 0) y *= Floats(p.gain).v[i];
+    made[i] = activate(kGate - 1, p.gate.v[t * high(p.strides_dt) + head * kValueDim + i]) * y;
+  }
+  subgroupMemoryBarrierShared();
+  subgroupBarrier();
+  for (uint part = lane; part < kValueDim / 32; part += kLanes) {
+    vec4 x[8];
+    [[unroll]] for (uint i = 0; i < 8; ++i) {
+      [[unroll]] for (uint j = 0; j < 4; ++j) x[i][j] = made[32 * part + 4 * i + j];
+    }
+    const Quantized32 made_int8 = quantize(x);
+    const uint block = head * (kValueDim / 32) + part;
+    QuadsOut codes = QuadsOut(p.y + uint64_t(t * low(p.strides_y)));
+    codes.v[2 * block] = made_int8.codes[0];
+    codes.v[2 * block + 1] = made_int8.codes[1];
+    PairsOut(p.meta).v[t * high(p.strides_y) + block] = made_int8.meta;
+  }
+}
+
+void main() {
+  const uint thread = thread_index(), h = gl_WorkGroupID.x, column = thread % kValueDim, share = thread / kValueDim;
+  const uint k_heads = p.heads & 65535, v_heads = p.heads >> 16;
+  const uint from = kTiled != 0 ? h % k_heads : h / (v_heads / k_heads);
+  const Part part = part_at(p.parts, gl_WorkGroupID.y);
+  float s[kOwn];
+  if (part.from < 0) {
+    [[unroll]] for (uint i = 0; i < kOwn; ++i) s[i] = 0.0;
+  } else {
+    Floats from_state = Floats(state(part.from));
+    [[unroll]] for (uint i = 0; i < kOwn; ++i) s[i] = from_state.v[place(i)];
+  }
+  for (uint t = part.begin; t < part.end; ++t) {
+    const uint at = t * low(p.strides_qkv), keys = k_heads * kKeyDim;
+    barrier();
+    for (uint i = thread; i < kKeyDim; i += kThreads) {
+      q[i] = p.qkv.v[at + from * kKeyDim + i];
+      k[i] = p.qkv.v[at + keys + from * kKeyDim + i];
+    }
+    barrier();
+    find_scales();
+    float old_sum = 0.0, seen_sum = 0.0;
+    [[unroll]] for (uint i = 0; i < kOwn; ++i) {
+      old_sum = fma(s[i], k[share * kOwn + i], old_sum);
+      seen_sum = fma(s[i], q[share * kOwn + i], seen_sum);
+    }
+    old[thread] = old_sum;
+    seen[thread] = seen_sum;
+    const float v = p.qkv.v[at + 2 * keys + h * kValueDim + column];
+    const float kept = exp(p.decay.v[h] * softplus(p.dt.v[t * low(p.strides_dt) + h] + p.bias.v[h]));
+    const float beta = sigmoid(p.b.v[t * high(p.strides_qkv) + h]);
+    barrier();
+    old_sum = seen_sum = 0.0;
+    for (uint i = 0; i < kParts; ++i) {
+      old_sum += old[i * kValueDim + column];
+      seen_sum += seen[i * kValueDim + column];
+    }
+    precise const float delta = beta * (v - kept * old_sum * scales[1]) * scales[1];
+    [[unroll]] for (uint i = 0; i < kOwn; ++i) s[i] = fma(k[share * kOwn + i], delta, kept * s[i]);
+    if (share == 0) {
+      precise const float y = (kept * seen_sum + delta * scales[2]) * scales[0] / sqrt(float(kKeyDim));
+      if (kGate == 0) {
+        Output(p.y).v[t * low(p.strides_y) + h * kValueDim + column] = y;
+      } else {
+        made[column] = y;
+      }
+    }
+    if (p.snapshots.v[t] >= 0) keep(p.snapshots.v[t], s);
+    if (kGate != 0) {
+      barrier();
+      if (gl_SubgroupID == 0) store_gated(t);
+    }
+  }
+  keep(part.to, s);
+}
