@@ -20,7 +20,7 @@ Json device_json(const VulkanInfo& d) {
           {"driver", d.driver},
           {"memory_bytes", d.memory},
           {"subgroup", d.subgroup},
-          {"matrix_units", d.cooperative_matrix},
+          {"matrix_units", d.matrix.rows > 0},
           {"refused", std::move(refused)}};
 }
 
@@ -37,7 +37,7 @@ Result<> run_devices(bool json) {
   for (const VulkanInfo& d : gpus) {
     fmt::print("--device vulkan --gpu {}   {} ({}), {}, {}, subgroups of {}, {}\n", d.index, d.name, d.kind,
                report::format_bytes(d.memory), d.driver, d.subgroup,
-               d.cooperative_matrix ? "matrix units" : "no matrix units that Vulkan shows");
+               d.matrix.rows > 0 ? "matrix units" : "no matrix units that Vulkan shows");
     if (!d.refused.empty()) fmt::print("                          not usable: it {}\n", d.refused);
   }
   if (gpus.empty()) fmt::print("no Vulkan device (Debian: mesa-vulkan-drivers)\n");

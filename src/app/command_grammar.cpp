@@ -37,7 +37,8 @@ Result<std::optional<size_t>> judge(const std::shared_ptr<grammar::CompiledGramm
   return matcher.can_end() ? std::nullopt : std::optional<size_t>(text.size());
 }
 
-Result<std::shared_ptr<grammar::CompiledGrammar>> compiled(const Json& schema, const GrammarCheckFlags& flags) {
+Result<std::shared_ptr<grammar::CompiledGrammar>> compiled(const Json& schema,
+                                                           const GrammarCheckFlags& flags) {
   auto grammar = TRY(grammar::grammar_from_schema(schema, options_of(flags)));
   if (grammar == nullptr) return nullptr;
   return grammar::compile(std::move(grammar), nullptr);

@@ -21,7 +21,7 @@ TEST(VulkanFormats, ProductsAgreeWithRef) {
   if (!vulkan_is_there()) GTEST_SKIP();
   for (const Format* format : all_formats()) {
     const auto graph = product_graph(format->type);
-    auto device = make_vulkan_device({});
+    auto device = make_vulkan_device({.use_matrix_unit = false});  // prompt_test.cpp judges that
     ASSERT_TRUE(device.has_value()) << device.error().message;
     const Caps caps = (*device)->caps();
     Runner gpu(std::move(*device), graph, caps), ref(make_ref_device({}), graph, caps);

@@ -8,6 +8,7 @@
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
 
+#include "backend/vulkan/cooperative_matrix.h"
 #include "base/check.h"
 
 namespace brass::vulkan {
@@ -126,6 +127,60 @@ bool has_extension(VkPhysicalDevice physical, std::string_view name) {
   return std::ranges::any_of(all, [&](const VkExtensionProperties& e) { return e.extensionName == name; });
 }
 
+// What the programs of the matrix unit use besides (shaders/matrix.glsl).
+struct MatrixFeatures {
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+  VkPhysicalDeviceVulkan12Features v12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                       .pNext = &matrix};
+  VkPhysicalDeviceFeatures2 core{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v12};
+};
+
+// f16 · f16 summed in f32 by a subgroup: of the tiles that there are, 16 × 16 × 16 rather than others.
+MatrixTile matrix_tile(VkPhysicalDevice physical) {
+  if (!has_extension(physical, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME)) return {};
+  MatrixFeatures has;
+  vkGetPhysicalDeviceFeatures2(physical, &has.core);
+  if (has.matrix.cooperativeMatrix == VK_FALSE || has.v12.shaderFloat16 == VK_FALSE ||
+      has.v12.vulkanMemoryModel == VK_FALSE)
+    return {};
+  const auto list = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      vkGetInstanceProcAddr(volkGetLoadedInstance(), "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  uint32_t n = 0;
+  if (list == nullptr || list(physical, &n, nullptr) != VK_SUCCESS) return {};
+  std::vector<VkCooperativeMatrixPropertiesKHR> all(
+      n, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
+  if (list(physical, &n, all.data()) != VK_SUCCESS) return {};
+  MatrixTile best;
+  for (const VkCooperativeMatrixPropertiesKHR& p : all) {
+    const bool fits = p.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && p.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+                      p.CType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+                      p.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR && p.scope == VK_SCOPE_SUBGROUP_KHR;
+    const bool even = p.MSize % 8 == 0 && p.NSize % 8 == 0 && p.KSize % 8 == 0 && 64 % p.MSize == 0 &&
+                      64 % p.NSize == 0 && 32 % p.KSize == 0;
+    const bool square = p.MSize == 16 && p.NSize == 16 && p.KSize == 16;
+    if (fits && even && (best.rows == 0 || square)) best = {p.MSize, p.NSize, p.KSize};
+  }
+  return best;
+}
+
+// What runs workgroups side by side: multiprocessors, compute units. 0: the driver does not say.
+uint32_t processors(VkPhysicalDevice physical) {
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+  VkPhysicalDeviceShaderCorePropertiesAMD amd{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD};
+  VkPhysicalDeviceProperties2 p{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+  if (has_extension(physical, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) {
+    p.pNext = &nvidia;
+  } else if (has_extension(physical, VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME)) {
+    p.pNext = &amd;
+  }
+  vkGetPhysicalDeviceProperties2(physical, &p);
+  return nvidia.shaderSMCount +
+         amd.shaderEngineCount * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray;
+}
+
 // A family that computes, or −1.
 int compute_family(VkPhysicalDevice physical) {
   uint32_t n = 0;
@@ -153,7 +208,8 @@ VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
   for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
     if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
       info.memory = std::max<uint64_t>(info.memory, memory.memoryHeaps[i].size);
-  info.cooperative_matrix = has_extension(physical, "VK_KHR_cooperative_matrix");
+  info.matrix = matrix_tile(physical);
+  info.processors = processors(physical);
   if (p.properties.apiVersion < VK_API_VERSION_1_3) {
     info.refused =
         fmt::format("has Vulkan {}.{}, Brass needs 1.3", VK_API_VERSION_MAJOR(p.properties.apiVersion),
@@ -255,7 +311,7 @@ Result<Buffer> Context::make_buffer(uint64_t bytes, bool host, std::string_view 
 
 // ---- the device
 
-Result<std::unique_ptr<Context>> Context::open(int32_t index) {
+Result<std::unique_ptr<Context>> Context::open(int32_t index, bool use_matrix_unit) {
   const std::vector<VkPhysicalDevice> devices = TRY(physical_devices());
   if (devices.empty())
     return fail_hint("install a Vulkan driver (Debian: mesa-vulkan-drivers), or use --device cpu",
@@ -272,6 +328,7 @@ Result<std::unique_ptr<Context>> Context::open(int32_t index) {
   }
   std::unique_ptr<Context> context(new Context);
   context->info_ = describe(devices[chosen], chosen);
+  if (!use_matrix_unit) context->info_.matrix = {};
   if (!context->info_.refused.empty())
     return fail("Vulkan device {} ({}) {}", chosen, context->info_.name, context->info_.refused);
   TRY_VOID(context->create(devices[chosen], static_cast<uint32_t>(compute_family(devices[chosen]))));
@@ -293,6 +350,14 @@ Result<> Context::create(VkPhysicalDevice physical, uint32_t family) {
   Features wanted;
   wanted.chain();
   wanted.each([](const char*, VkBool32& feature) { feature = VK_TRUE; });
+  MatrixFeatures matrix;
+  std::vector<const char*> extensions;
+  if (info_.matrix.rows > 0) {
+    wanted.v12.shaderFloat16 = wanted.v12.vulkanMemoryModel = VK_TRUE;
+    matrix.matrix.cooperativeMatrix = VK_TRUE;
+    wanted.v13.pNext = &matrix.matrix;
+    extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+  }
   const float priority = 1;
   const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                       .queueFamilyIndex = family,
@@ -301,7 +366,9 @@ Result<> Context::create(VkPhysicalDevice physical, uint32_t family) {
   const VkDeviceCreateInfo create{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                   .pNext = &wanted.core,
                                   .queueCreateInfoCount = 1,
-                                  .pQueueCreateInfos = &queue};
+                                  .pQueueCreateInfos = &queue,
+                                  .enabledExtensionCount = static_cast<uint32_t>(extensions.size()),
+                                  .ppEnabledExtensionNames = extensions.data()};
   VK_TRY(vkCreateDevice, physical, &create, nullptr, &device_);
   vkGetDeviceQueue(device_, family, 0, &queue_);
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

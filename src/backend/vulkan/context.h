@@ -51,7 +51,7 @@ class Buffer {
 
 class Context {
  public:
-  static Result<std::unique_ptr<Context>> open(int32_t index);
+  static Result<std::unique_ptr<Context>> open(int32_t index, bool use_matrix_unit);
   ~Context();
   Context(const Context&) = delete;
 

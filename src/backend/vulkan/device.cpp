@@ -62,6 +62,14 @@ struct Prepared {
 
 class VulkanDevice final : public Device {
  public:
+  // Fails where the device does not run a first program.
+  static Result<std::unique_ptr<VulkanDevice>> make(const VulkanOptions& options) {
+    auto device =
+        std::make_unique<VulkanDevice>(TRY(Context::open(options.index, options.use_matrix_unit)), options);
+    device->unit_ = TRY(probe_matrix_unit(*device->context_, device->programs_, options.piece_bytes));
+    return device;
+  }
+
   VulkanDevice(std::unique_ptr<Context> context, const VulkanOptions& options)
       : context_(std::move(context)),
         options_(options),
@@ -73,7 +81,10 @@ class VulkanDevice final : public Device {
   }
 
   const Caps& caps() const override { return caps_; }
-  std::string describe() const override { return fmt::format("vulkan, {}", context_->info().name); }
+  std::string describe() const override {
+    return fmt::format("vulkan, {}, {}", context_->info().name,
+                       unit_.there() ? "with its matrix unit" : "no matrix unit in use");
+  }
 
   Result<> upload(std::span<const Graph* const> graphs, const Progress& progress,
                   const std::function<void(const Weight&)>& release) override {
@@ -163,6 +174,8 @@ class VulkanDevice final : public Device {
   VulkanOptions options_;
   Caps caps_;
   Programs programs_;
+  MatrixUnit unit_;
+  PromptMemory memory_;
   Weights weights_;
   std::vector<PagePool> pools_;
   std::deque<Prepared> plans_;
@@ -209,6 +222,7 @@ Result<PlanHandle> VulkanDevice::prepare(std::shared_ptr<const Plan> plan) {
   ENSURE(plan->source->weights.size() == weights_.size(), "a plan of {} weights, {} uploaded",
          plan->source->weights.size(), weights_.size());
   Prepared p{.plan = std::move(plan)};
+  if (TRY(memory_.grow(*context_, *p.plan, unit_))) generation_++;
   p.arena = TRY(context_->make_buffer(p.plan->arena_bytes, false, "the values of a step"));
   TRY_VOID(place_results(p));
   TRY_VOID(place_frequencies(p));
@@ -273,6 +287,7 @@ Result<> VulkanDevice::send(const BatchLayout& layout) {
 
 Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepared& p, const Batch& batch,
                                                                      const BatchLayout& layout) {
+  PromptUse use;
   const Target target{.plan = *p.plan,
                       .weights = weights_,
                       .pools = pools_,
@@ -281,6 +296,9 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
                       .arena = p.arena.address(),
                       .batch = batch_.address(),
                       .layout = layout,
+                      .unit = unit_,
+                      .memory = memory_,
+                      .use = use,
                       .t = static_cast<uint32_t>(batch.ids.size()),
                       .r = static_cast<uint32_t>(batch.rows.size()),
                       .partial = partial_.address(),
@@ -305,6 +323,12 @@ void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
       vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries_,
                            static_cast<uint32_t>(i));
   };
+  if (options_.poison) {
+    for (const Buffer* buffer : memory_.all())
+      if (buffer->bytes() > 0) vkCmdFillBuffer(commands, buffer->handle(), 0, VK_WHOLE_SIZE, 0xffffffff);
+    vkCmdFillBuffer(commands, p.arena.handle(), 0, VK_WHOLE_SIZE, 0xffffffff);
+    full_barrier(commands);
+  }
   if (timing_ && queries_ != VK_NULL_HANDLE) vkCmdResetQueryPool(commands, queries_, 0, query_count_);
   stamp(0);
   for (size_t i = 0; i < steps.size(); i++) {
@@ -314,10 +338,7 @@ void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
       if (d.barrier && !waited) program_barrier(commands);
       waited = false;
       if (options_.dispatches != nullptr) (*options_.dispatches)[d.program]++;
-      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, d.pipeline);
-      vkCmdPushConstants(commands, programs_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes,
-                         d.push.data());
-      vkCmdDispatch(commands, d.x, d.y, d.z);
+      dispatch(commands, programs_.layout(), d);
     }
     stamp(i + 1);
   }
@@ -406,7 +427,7 @@ Result<> VulkanDevice::read_times(size_t steps) {
 Result<std::unique_ptr<Device>> make_vulkan_device(const VulkanOptions& options) {
   TRY_VOID(check_kv_type(options.k_type));
   TRY_VOID(check_kv_type(options.v_type));
-  return std::make_unique<VulkanDevice>(TRY(Context::open(options.index)), options);
+  return TRY(VulkanDevice::make(options));
 }
 
 }  // namespace brass

@@ -14,12 +14,18 @@
 
 namespace brass {
 
+// Tiles that the matrix unit multiplies: [rows × depth] · [depth × columns], f16 summed in f32. Zeros: there is none.
+struct MatrixTile {
+  uint32_t rows = 0, columns = 0, depth = 0;
+};
+
 struct VulkanInfo {
   uint32_t index;                  // as --device vulkan:N counts
   std::string name, driver, kind;  // kind: "discrete", "integrated", "cpu", …
   uint64_t memory = 0;             // bytes of the largest device-local heap
   uint32_t subgroup = 0;
-  bool cooperative_matrix = false;
+  uint32_t processors = 0;  // multiprocessors, compute units; 0: the driver does not say
+  MatrixTile matrix;
   std::string refused;  // why Brass cannot use it; empty: it can
 };
 
@@ -30,6 +36,10 @@ struct VulkanOptions {
   int32_t index = -1;               // −1: the first that is no CPU, else the first
   bool check_finite = true;         // upload refuses non-finite weights (off only in tests)
   bool barrier_everywhere = false;  // tests: the barriers that a plan leaves out change nothing
+  bool use_matrix_unit = true;      // tests: off, a device computes as one that has none
+  uint64_t piece_bytes =
+      uint64_t{1} << 30;  // scratch memory for a product's weights: larger ones go in pieces
+  bool poison = false;    // tests: values and scratch memory are NaN before each step
   KvType k_type = KvType::kF16,
          v_type = KvType::kF16;                 // what the pools will be made of: costs are counted with it
   std::function<Result<>()> check_source = {};  // asked once the weights were read

@@ -1,69 +1,34 @@
 #include "backend/vulkan/lowering.h"
 
+#include <volk.h>
+
 #include <algorithm>
 #include <bit>
-#include <cctype>
 
-#include "backend/vulkan/lowering_decode.h"
+#include "backend/vulkan/emit.h"
 #include "base/check.h"
 
 namespace brass::vulkan {
 namespace {
 
-constexpr uint32_t kThreads = 64;
-constexpr uint32_t kMaxGroups = 65535;  // in one direction, that every device has
-
 constexpr uint32_t kSliceMode = 5;  // of elementwise.comp
 
-uint32_t groups_of(uint32_t n) { return (n + kThreads - 1) / kThreads; }
-uint32_t flag(bool b) { return b ? 1 : 0; }
-
-std::string lower_case(std::string_view name) {
-  std::string out(name);
-  std::ranges::transform(out, out.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 // One operation in the making.
-class Lowering {
+class Lowering : public Emit {
  public:
-  Lowering(const Target& target, const Op& op) : d_(target), op_(op) {}
+  using Emit::Emit;
 
   Result<std::vector<Dispatch>> run() {
     TRY_VOID(lower());
-    return std::move(out_);
+    return take();
   }
 
  private:
-  uint64_t at(ValueId v) const { return d_.arena + d_.plan.place(v).offset; }
-  uint64_t in(size_t i) const { return at(op_.in[i]); }
-  uint64_t in_or_0(size_t i) const { return op_.in.size() > i ? in(i) : 0; }
-  uint64_t out() const { return at(op_.out[0]); }
-  uint32_t stride(ValueId v) const { return d_.plan.place(v).stride; }
-  uint32_t in_stride(size_t i) const { return op_.in.size() > i ? stride(op_.in[i]) : 0; }
-  uint32_t out_stride() const { return stride(op_.out[0]); }
-  uint32_t width(ValueId v) const { return d_.plan.value(v).width; }
-  uint32_t out_width() const { return width(op_.out[0]); }
-  uint32_t rows(ValueId v) const { return d_.plan.value(v).rows == Rows::kT ? d_.t : d_.r; }
-  uint32_t out_rows() const { return rows(op_.out[0]); }
-  const GpuWeight& gpu(size_t i) const { return d_.weights[op_.weights[i]]; }
-  const Weight& file(size_t i) const { return d_.plan.weight(op_.weights[i]); }
-  uint64_t vector_or_0(size_t i) const { return op_.weights.size() > i ? gpu(i).address : 0; }
-  uint64_t batch(uint32_t index) const { return d_.batch + uint64_t{4} * index; }
-
-  Result<> add(const std::string& program, const std::vector<uint32_t>& constants, const Push& push,
-               uint32_t x, uint32_t y = 1, uint32_t z = 1, bool barrier = false) {
-    static constexpr std::string_view kByLanes[] = {"matmul", "norm", "attention", "moe_route"};
-    const bool by_lanes =
-        std::ranges::any_of(kByLanes, [&](std::string_view name) { return program.starts_with(name); });
-    ENSURE(x <= kMaxGroups && y <= kMaxGroups && z <= kMaxGroups, "{}: a grid of {} × {} × {}", op_.name, x,
-           y, z);
-    VkPipeline pipeline = TRY(within(op_.name, d_.programs.find(program, constants, by_lanes)));
-    if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier, program});
-    return {};
-  }
-
   Result<> lower() {
+    if (auto many = TRY(lower_prompt(d_, op_))) {
+      append(std::move(*many));
+      return {};
+    }
     switch (op_.kind) {
       case OpKind::kEmbed:
         return embed();
@@ -113,13 +78,6 @@ class Lowering {
     ENSURE(false, "{} ({})", op_.name, op_name(op_.kind));
   }
 
-  std::string by_format(std::string_view program, size_t weight) const {
-    return fmt::format("{}_{}", program, lower_case(find_format(file(weight).type)->name));
-  }
-  static void push_slice(Push& push, const RowSlice& slice) {
-    push << slice.first << slice.run << slice.stride;
-  }
-
   Result<> embed() {
     Push push;
     const EmbedIndex index = op_.as<EmbedAttrs>().index;
@@ -159,7 +117,11 @@ class Lowering {
          << file(0).cols << out_width() << out_rows() << in_stride(0) << out_stride();
     push_slice(push, file(0).slice);
     push << flag(bias);
-    return add(by_format("gemm", 0), {}, push, (out_width() + 63) / 64, (out_rows() + 63) / 64);
+    const auto tiles = [&](uint32_t tile) {
+      return std::pair((out_width() + tile - 1) / tile, (out_rows() + tile - 1) / tile);
+    };
+    const uint32_t tile = tiles(64).first * tiles(64).second < kEnoughGroups ? 32 : 64;
+    return add(by_format("gemm", 0), {4 * tile, tile}, push, tiles(tile).first, tiles(tile).second);
   }
 
   Result<> product() {
@@ -310,57 +272,72 @@ class Lowering {
                push, a.q_heads, out_rows());
   }
 
-  // push_of(address of the wave's parts) for each wave; `x` groups a part.
-  template <class PushOf>
-  Result<> each_wave(const std::string& program, const std::vector<uint32_t>& constants, uint32_t x,
-                     const PushOf& push_of) {
+  // add_wave(address of the wave's parts, how many) for each wave.
+  template <class AddWave>
+  Result<> each_wave(const AddWave& add_wave) {
     for (const auto& [begin, count] : d_.layout.waves)
-      TRY_VOID(add(program, constants, push_of(batch(d_.layout.parts + 4 * begin)), x, count, 1, begin > 0));
+      TRY_VOID(add_wave(batch(d_.layout.parts + 4 * begin), count, begin > 0));
     return {};
   }
+
+  // Of a scan over tokens: subgroups of a workgroup, columns (rows) of the state that a subgroup goes through.
+  static constexpr uint32_t kSubgroups = 4, kColumns = 4;
 
   Result<> conv1d() {
     const auto& a = op_.as<ConvAttrs>();
     const PagePool& pool = d_.pools[a.group];
-    return each_wave("conv1d", {a.taps}, groups_of(out_width()), [&](uint64_t parts) {
+    const uint32_t run = std::max(32u, a.taps - 1);
+    return each_wave([&](uint64_t parts, uint32_t count, bool barrier) {
       Push push;
       push << in(0) << gpu(0).address << (a.bias ? gpu(1).address : 0) << out() << parts
            << batch(d_.layout.snapshots) << pool.address() << static_cast<uint32_t>(pool.page_bytes())
            << static_cast<uint32_t>(pool.state(a.layer)) << out_width() << in_stride(0) << out_stride()
            << flag(a.bias) << flag(a.silu);
-      return push;
+      return add("conv1d", {a.taps, run}, push, groups_of(out_width()), count, (out_rows() + run - 1) / run,
+                 barrier);
     });
   }
 
   Result<> delta_net() {
     const auto& a = op_.as<DeltaAttrs>();
     const PagePool& pool = d_.pools[a.group];
-    return each_wave("delta_net", {a.v_dim, a.k_dim}, a.v_heads, [&](uint64_t parts) {
+    const uint64_t ready = d_.memory.gates.address();
+    const bool many = out_rows() > kFewRows;
+    if (many) {
+      Push push;
+      push << in(0) << in(1) << in(2) << gpu(0).address << gpu(1).address << ready << a.k_heads << a.v_heads
+           << out_rows() << in_stride(0) << in_stride(1) << in_stride(2);
+      TRY_VOID(add("delta_prepare", {a.k_dim}, push, a.k_heads + 1, out_rows(), 1, true));
+    }
+    return each_wave([&](uint64_t parts, uint32_t count, bool barrier) {
       Push push;
       push << in(0) << in(1) << in(2) << gpu(0).address << gpu(1).address << out() << parts
-           << batch(d_.layout.snapshots) << pool.address() << static_cast<uint32_t>(pool.page_bytes())
-           << static_cast<uint32_t>(pool.state(a.layer)) << a.k_heads << a.v_heads << a.v_dim << flag(a.tiled)
-           << in_stride(0) << in_stride(1) << in_stride(2) << out_stride();
-      return push;
+           << batch(d_.layout.snapshots) << pool.address() << ready
+           << static_cast<uint32_t>(pool.page_bytes()) << static_cast<uint32_t>(pool.state(a.layer))
+           << a.k_heads << a.v_heads << a.v_dim << flag(a.tiled) << in_stride(0) << in_stride(1)
+           << in_stride(2) << out_stride() << out_rows();
+      const bool usual = d_.programs.lanes() == 32 && a.k_dim == 128;
+      return add(usual ? "delta_net_usual" : "delta_net",
+                 {kSubgroups * d_.programs.lanes(), a.k_dim, flag(many)}, push,
+                 (a.v_dim + kSubgroups * kColumns - 1) / (kSubgroups * kColumns), a.v_heads, count,
+                 barrier || many);
     });
   }
 
   Result<> ssm_scan() {
     const auto& a = op_.as<SsmAttrs>();
     const PagePool& pool = d_.pools[a.group];
-    return each_wave("ssm_scan", {a.state}, groups_of(a.heads * a.dim), [&](uint64_t parts) {
+    return each_wave([&](uint64_t parts, uint32_t count, bool barrier) {
       Push push;
       push << in(0) << in(1) << gpu(0).address << gpu(1).address << gpu(2).address << out() << parts
            << batch(d_.layout.snapshots) << pool.address() << static_cast<uint32_t>(pool.page_bytes())
            << static_cast<uint32_t>(pool.state(a.layer)) << a.heads << a.dim << a.groups << in_stride(0)
            << in_stride(1) << out_stride();
-      return push;
+      const bool usual = d_.programs.lanes() == 32 && a.state == 128;
+      return add(usual ? "ssm_scan_usual" : "ssm_scan", {kSubgroups * d_.programs.lanes(), a.state}, push,
+                 (a.dim + kSubgroups * kColumns - 1) / (kSubgroups * kColumns), a.heads, count, barrier);
     });
   }
-
-  const Target& d_;
-  const Op& op_;
-  std::vector<Dispatch> out_;
 };
 
 bool reads(const Part& a, const std::vector<int32_t>& written) {
@@ -368,6 +345,12 @@ bool reads(const Part& a, const std::vector<int32_t>& written) {
 }
 
 }  // namespace
+
+void dispatch(VkCommandBuffer commands, VkPipelineLayout layout, const Dispatch& d) {
+  vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, d.pipeline);
+  vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes, d.push.data());
+  vkCmdDispatch(commands, d.x, d.y, d.z);
+}
 
 Result<std::vector<Dispatch>> lower(const Target& target, const Op& op) { return Lowering(target, op).run(); }
 
@@ -424,7 +407,8 @@ void put_parts(const Batch& batch, BatchLayout& out) {
 }  // namespace
 
 std::vector<uint32_t> BatchLayout::key() const {
-  std::vector<uint32_t> out = {sequences, positions, ids, rows, snapshots, starts, pages, parts, hidden};
+  std::vector<uint32_t> out = {sequences, positions, ids,   rows,   snapshots,
+                               starts,    pages,     parts, hidden, tile_count};
   for (const auto& [begin, count] : waves) out.insert(out.end(), {begin, count});
   return out;
 }
@@ -437,6 +421,17 @@ std::pair<size_t, size_t> run_of(const Batch& batch, size_t t) {
   while (begin > 0 && batch.sequences[begin - 1] == batch.sequences[t]) begin--;
   while (end < batch.sequences.size() && batch.sequences[end] == batch.sequences[t]) end++;
   return {begin, end};
+}
+
+// What attention over many rows goes by.
+void put_tiles(const Batch& batch, BatchLayout& out) {
+  out.tiles = static_cast<uint32_t>(out.data.size());
+  for (size_t t = 0; t < batch.ids.size();) {
+    const size_t end = std::min(run_of(batch, t).second, t + kRowsOfTile);
+    out.data.insert(out.data.end(), {static_cast<int32_t>(t), static_cast<int32_t>(end - t)});
+    out.tile_count++;
+    t = end;
+  }
 }
 
 // What operations over whole texts read.
@@ -480,6 +475,7 @@ BatchLayout lay_out(const Batch& batch, size_t groups) {
   ENSURE(groups == 0 || starts.size() % groups == 0, "{} page tables of {} groups", starts.size(), groups);
   out.starts = put(starts);
   put_texts(batch, out);
+  put_tiles(batch, out);
   put_parts(batch, out);
   out.hidden = static_cast<uint32_t>(out.data.size());
   for (const float x : batch.hidden) out.data.push_back(std::bit_cast<int32_t>(x));

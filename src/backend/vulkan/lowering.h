@@ -11,6 +11,7 @@
 
 #include "backend/vulkan/memory.h"
 #include "backend/vulkan/programs.h"
+#include "backend/vulkan/prompt.h"
 
 namespace brass::vulkan {
 
@@ -32,6 +33,10 @@ class Push {
   size_t at_ = 0;
 };
 
+// Most rows of a step for the programs of few rows (lowering_decode.h), and of a plan whose products read int8; steps of more
+// go by the matrix unit (prompt.h) or by plain programs.
+inline constexpr uint32_t kFewRows = 8;
+
 struct Dispatch {
   VkPipeline pipeline;
   Push push;
@@ -39,11 +44,14 @@ struct Dispatch {
   bool barrier;         // waits for all before it
   std::string program;  // its name
 };
+void dispatch(VkCommandBuffer commands, VkPipelineLayout layout, const Dispatch& d);
 
 // Rows of one sequence in a step, and its pages of states.
 struct Part {
   int32_t begin, end, from, to;
 };
+
+inline constexpr uint32_t kRowsOfTile = 64;  // of attention over many rows
 
 // Where the batch's numbers lie in its buffer, as indices of int32.
 struct BatchLayout {
@@ -52,6 +60,8 @@ struct BatchLayout {
   // and how many it has.
   uint32_t newest = 0, zeros = 0, runs = 0;
   uint32_t hidden = 0;  // f32 values of hidden_in's rows
+  // Runs of at most kRowsOfTile rows of one sequence: first row, number of rows.
+  uint32_t tiles = 0, tile_count = 0;
   std::vector<int32_t> data;
   // Parts in waves: none reads a page of states that an earlier wave has written, or one of its own writes.
   std::vector<std::pair<uint32_t, uint32_t>> waves;  // begin, count
@@ -70,6 +80,9 @@ struct Target {
   uint64_t arena;                                    // address
   uint64_t batch;                                    // address of the layout's data
   const BatchLayout& layout;
+  const MatrixUnit& unit;
+  const PromptMemory& memory;
+  PromptUse& use;
   uint32_t t, r;     // rows that the batch has
   uint64_t partial;  // attention of few rows: what its first program leaves; 0: there is none
   uint32_t pages;    // that it has room for

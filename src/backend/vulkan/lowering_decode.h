@@ -10,9 +10,6 @@
 
 namespace brass::vulkan {
 
-// Most rows of a step that these programs are for, and of a plan whose products read int8.
-inline constexpr uint32_t kFewRows = 8;
-
 // Nothing: the step's operations are none of these, one of its own and to be lowered as such.
 Result<std::optional<std::vector<Dispatch>>> lower_decode(const Target& target, const Step& step);
 // Bytes that attention of few rows leaves between its two programs, the most of any operation of the plan.

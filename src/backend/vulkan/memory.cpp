@@ -62,6 +62,16 @@ Result<> check_finite_weight(const Weight& w, const Format& format) {
   return {};
 }
 
+// What the file holds in f32 is meant to be exact (routers), and bf16 may reach beyond f16.
+bool fits_halves(const Weight& w) {
+  if (w.type == Type::F32) return false;
+  if (w.type != Type::BF16) return true;
+  const std::span<const uint16_t> values(reinterpret_cast<const uint16_t*>(w.data.data()), w.data.size() / 2);
+  uint16_t largest = 0;
+  for (const uint16_t x : values) largest = std::max<uint16_t>(largest, x & 0x7fff);
+  return largest < 0x4780;  // 65536
+}
+
 }  // namespace
 
 // ---- weights
@@ -157,6 +167,7 @@ Result<> Weights::upload(const Context& context, const Graph& graph, bool check_
     } else {
       out.row_bytes = w.cols / format->block_values * block_form(*format).bytes;
       out.grid = TRY(grid_of(context, w.type));
+      out.fits_halves = fits_halves(w);
       uint64_t& address = tensors[w.data.data()];
       if (address == 0) address = TRY(within(w.name, place_blocks(context, w.data, *format)));
       out.address = address;

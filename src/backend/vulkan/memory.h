@@ -16,6 +16,7 @@ struct GpuWeight {
   uint64_t address = 0;
   uint64_t grid = 0;  // of a format with a code book
   uint32_t row_bytes = 0;
+  bool fits_halves = true;  // a matrix that may be computed with as f16
 };
 
 class Weights {

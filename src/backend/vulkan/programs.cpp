@@ -2,6 +2,8 @@
 
 #include <volk.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace brass::vulkan {
@@ -21,6 +23,10 @@ const Code& code_of(std::string_view name) {
 }
 
 }  // namespace
+
+bool Programs::has(std::string_view name) {
+  return std::ranges::any_of(kCodes, [&](const Code& code) { return code.name == name; });
+}
 
 Programs::~Programs() {
   for (const auto& [key, pipeline] : pipelines_) vkDestroyPipeline(context_.device(), pipeline, nullptr);

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/vulkan/context.h"
@@ -20,6 +21,7 @@ class Programs {
   ~Programs();
   Programs(const Programs&) = delete;
 
+  static bool has(std::string_view name);
   VkPipelineLayout layout() const { return layout_; }
   uint32_t lanes() const { return context_.info().subgroup; }
   // constants: specialization constants 1, 2, … `by_lanes`: the program's workgroups are one subgroup (lanes.glsl), whose

@@ -1,10 +1,12 @@
 #version 460
-// A short convolution over the rows of each sequence. One thread a channel.
+// A short convolution over the rows of each sequence. One thread a channel of kRun rows (≥ kTaps − 1): rows before the
+// run are read again, rows before the step come from the state.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "recurrent.glsl"
 layout(local_size_x = 64) in;
 layout(constant_id = 1) const uint kTaps = 4;
+layout(constant_id = 2) const uint kRun = 32;
 layout(push_constant) uniform Push {
   Floats u, w, bias;
   Output y;
@@ -21,23 +23,37 @@ void keep(int page, uint c, float window[kTaps]) {
 }
 
 void main() {
-  const uint c = gl_GlobalInvocationID.x;
+  const uint c = gl_GlobalInvocationID.x, turn = gl_NumWorkGroups.z * kRun;
   if (c >= p.width) return;
   const Part part = part_at(p.parts, gl_WorkGroupID.y);
-  float window[kTaps];  // the last rows, oldest first
+  float before[kTaps];  // the rows before the part, oldest first, from 1 on
+  before[0] = 0.0;
+  for (uint j = 1; j < kTaps; ++j) {
+    before[j] = 0.0;
+    if (gl_WorkGroupID.z == 0 && part.from >= 0)
+      before[j] = Floats(p.pool + uint64_t(part.from) * p.page_bytes + p.state_at).v[(j - 1) * p.width + c];
+  }
+  for (uint first = part.begin + gl_WorkGroupID.z * kRun; first < part.end; first += turn) {
+    float window[kTaps];
+    for (uint j = 0; j < kTaps; ++j)
+      window[j] = first == part.begin || j == 0 ? before[j] : p.u.v[(first + j - kTaps) * p.u_stride + c];
+    const uint end = min(first + kRun, part.end);
+    for (uint t = first; t < end; ++t) {
+      for (uint j = 1; j < kTaps; ++j) window[j - 1] = window[j];
+      window[kTaps - 1] = p.u.v[t * p.u_stride + c];
+      float sum = 0.0;
+      for (uint j = 0; j < kTaps; ++j) sum += p.w.v[c * kTaps + j] * window[j];
+      if (p.has_bias != 0) sum += p.bias.v[c];
+      p.y.v[t * p.y_stride + c] = p.silu != 0 ? sum * sigmoid(sum) : sum;
+      if (p.snapshots.v[t] >= 0) keep(p.snapshots.v[t], c, window);
+    }
+  }
+  if (gl_WorkGroupID.z != 0) return;
+  // Who has read the state writes it, for both may be one page.
+  const uint length = part.end - part.begin;
+  float window[kTaps];
   window[0] = 0.0;
   for (uint j = 1; j < kTaps; ++j)
-    window[j] = part.from < 0
-                    ? 0.0
-                    : Floats(p.pool + uint64_t(part.from) * p.page_bytes + p.state_at).v[(j - 1) * p.width + c];
-  for (uint t = part.begin; t < part.end; ++t) {
-    for (uint j = 1; j < kTaps; ++j) window[j - 1] = window[j];
-    window[kTaps - 1] = p.u.v[t * p.u_stride + c];
-    float sum = 0.0;
-    for (uint j = 0; j < kTaps; ++j) sum += p.w.v[c * kTaps + j] * window[j];
-    if (p.has_bias != 0) sum += p.bias.v[c];
-    p.y.v[t * p.y_stride + c] = p.silu != 0 ? sum * sigmoid(sum) : sum;
-    if (p.snapshots.v[t] >= 0) keep(p.snapshots.v[t], c, window);
-  }
+    window[j] = length + j >= kTaps ? p.u.v[(part.end + j - kTaps) * p.u_stride + c] : before[j + length];
   keep(part.to, c, window);
 }

@@ -2,6 +2,7 @@
 // One value of a row each: add, scale, softcap, act, act_mul, copies of columns or rows, and means over rows.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "act_mul.glsl"
 layout(local_size_x = 64) in;
 layout(constant_id = 1) const uint kMode = 0;
 const uint kAdd = 0, kScale = 1, kSoftcap = 2, kAct = 3, kActMul = 4, kSlice = 5, kConcat = 6, kGatherRows = 7, kPoolFirst = 8,
@@ -28,11 +29,8 @@ float value(uint t, uint i) {
       return p.factor * tanh_of(p.a.v[a] / p.factor);
     case kAct:
       return activate(p.kind, p.a.v[a]);
-    case kActMul: {
-      float up = p.b.v[b];
-      if (p.kind == kClampedSwiglu) up = (isnan(up) ? up : clamp(up, -7.0, 7.0)) + 1.0;
-      return activate(p.kind, p.a.v[a]) * up;
-    }
+    case kActMul:
+      return act_mul(p.kind, p.a.v[a], p.b.v[b]);
     case kSlice:
       return p.a.v[a + p.begin];
     case kConcat: {

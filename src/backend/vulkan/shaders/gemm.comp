@@ -1,11 +1,12 @@
 #version 460
-// y = x Wᵀ (+ bias) for many rows of x: a workgroup makes 64 rows of W for 64 rows of x, 32 columns at a time through
-// shared memory; a thread 4 × 4 results, each summed in the order of the columns.
+// y = x Wᵀ (+ bias) in f32 for many rows of x: a workgroup makes kTile rows of W for kTile rows of x, 32 columns at a time
+// through shared memory; a thread 4 of W for kOwn of x, each result summed in the order of the columns.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "block.glsl"
-layout(local_size_x = 256) in;
-const uint kTile = 64, kDepth = 32;
+layout(local_size_x_id = 1) in;  // 4 · kTile
+layout(constant_id = 2) const uint kTile = 64;
+const uint kDepth = 32, kOwn = kTile / 16;
 layout(push_constant) uniform Push {
   Bytes w, grid_table;
   Floats x, bias;
@@ -39,27 +40,25 @@ void load(uint n, uint t, uint k) {
 void main() {
   grid = p.grid_table;
   const uint n = gl_WorkGroupID.x * kTile, t = gl_WorkGroupID.y * kTile;
-  const uint n4 = gl_LocalInvocationID.x % 16 * 4, t4 = gl_LocalInvocationID.x / 16 * 4;
-  float sum[4][4];
-  for (uint i = 0; i < 4; ++i) {
+  const uint n4 = gl_LocalInvocationID.x % (kTile / 4) * 4, t4 = gl_LocalInvocationID.x / (kTile / 4) * kOwn;
+  float sum[kOwn][4];
+  for (uint i = 0; i < kOwn; ++i) {
     for (uint j = 0; j < 4; ++j) sum[i][j] = 0.0;
   }
   for (uint k = 0; k < p.cols; k += kDepth) {
     load(n, t, k);
     barrier();
     for (uint d = 0; d < kDepth; ++d) {
-      float a[4], b[4];
-      for (uint i = 0; i < 4; ++i) {
-        a[i] = xs[d][t4 + i];
-        b[i] = ws[d][n4 + i];
-      }
-      for (uint i = 0; i < 4; ++i) {
+      float a[kOwn], b[4];
+      for (uint i = 0; i < kOwn; ++i) a[i] = xs[d][t4 + i];
+      for (uint j = 0; j < 4; ++j) b[j] = ws[d][n4 + j];
+      for (uint i = 0; i < kOwn; ++i) {
         for (uint j = 0; j < 4; ++j) sum[i][j] += a[i] * b[j];
       }
     }
     barrier();
   }
-  for (uint i = 0; i < 4; ++i) {
+  for (uint i = 0; i < kOwn; ++i) {
     for (uint j = 0; j < 4; ++j) {
       const uint row = n + n4 + j;
       if (t + t4 + i >= p.tokens || row >= p.rows) continue;

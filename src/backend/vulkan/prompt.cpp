@@ -1,0 +1,400 @@
+#include "backend/vulkan/prompt.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/vulkan/emit.h"
+#include "base/check.h"
+
+namespace brass::vulkan {
+namespace {
+
+constexpr uint32_t kDepth = 64;             // columns of a step of matrix_product.comp
+constexpr uint32_t kColumnsOfExpand = 256;  // of a workgroup of expand.comp
+
+uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
+uint32_t divide_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit; }
+
+// A product's matrices as tiles: `matrices` of `rows` × `cols` each.
+struct TiledWeights {
+  const MatrixUnit& unit;
+  uint32_t matrices, rows, cols;
+
+  uint32_t depth() const { return round_up(cols, kDepth); }
+  uint32_t row_tiles() const { return round_up(rows, unit.rows_of_group()) / unit.tile.rows; }
+  uint32_t column_tiles() const { return depth() / unit.tile.depth; }
+  uint64_t matrix_bytes() const { return uint64_t{row_tiles()} * column_tiles() * unit.tile_bytes(); }
+  // Several matrices go by whole ones, a single one by its rows.
+  uint32_t matrices_of_piece() const {
+    return static_cast<uint32_t>(std::clamp<uint64_t>(unit.piece_bytes / matrix_bytes(), 1, matrices));
+  }
+  uint32_t rows_of_piece() const {
+    if (matrices > 1 || matrix_bytes() <= unit.piece_bytes) return rows;
+    const uint64_t group = matrix_bytes() / row_tiles() * (unit.rows_of_group() / unit.tile.rows);
+    return static_cast<uint32_t>(std::max<uint64_t>(unit.piece_bytes / group, 1)) * unit.rows_of_group();
+  }
+  uint64_t piece_bytes() const {
+    const TiledWeights piece{unit, matrices_of_piece(), rows_of_piece(), cols};
+    return piece.matrix_bytes() * piece.matrices;
+  }
+};
+
+bool is_dense_product(const Op& op) { return op.kind == OpKind::kLinear || op.kind == OpKind::kLmHead; }
+
+TiledWeights tiled(const Plan& plan, const MatrixUnit& unit, const Op& op) {
+  const Weight& w = plan.weight(op.weights[0]);
+  if (op.kind != OpKind::kMoeLinear) return {unit, 1, w.rows, w.cols};
+  const uint32_t experts = op.as<ExpertAttrs>().experts;
+  return {unit, experts, w.rows / experts, w.cols};
+}
+
+// Whether a product reads W as it lies in memory (direct.comp), and not as tiles made before.
+bool is_direct(const MatrixUnit& unit, const Weight& w) {
+  return unit.row_bit > 0 && w.cols % kDepth == 0 && Programs::has(program_of("direct", w.type) + "_8");
+}
+
+// Places in the lists of rows by expert, as indices of int32.
+struct ExpertLists {
+  uint32_t experts, entries, run;
+  uint32_t order() const { return experts; }
+  uint32_t tiles() const { return experts + entries; }
+  uint32_t tile_count() const { return entries / run + experts; }
+  uint64_t bytes() const { return 4 * (uint64_t{tiles()} + 3 * tile_count()); }
+};
+
+}  // namespace
+
+// ---- the unit
+
+namespace {
+
+// The bit of a value's number in its lane that tells the two rows apart, where tiles lie as direct.comp wants them; else 0.
+uint32_t row_bit(const MatrixUnit& unit, std::span<const float> values) {
+  if (!unit.is_usual()) return 0;
+  for (const uint32_t bit : {1u, 2u}) {
+    bool fits = true;
+    for (uint32_t i = 0; i < 32 * 8; i++) {
+      const uint32_t lane = i / 8, e = i % 8;
+      const uint32_t row = lane / 4 + 8 * (e >> bit & 1),
+                     column = lane % 4 * 2 + 8 * (e >> (3 - bit) & 1) + (e & 1);
+      fits = fits && values[i] == static_cast<float>(16 * row + column);
+    }
+    if (fits) return bit;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs, uint64_t piece_bytes) {
+  constexpr uint32_t kUsualProcessors = 64, kGroupsOfProcessor = 2;
+  const VulkanInfo& info = context.info();
+  MatrixUnit unit{.tile = info.matrix,
+                  .lanes = info.subgroup,
+                  .slots = kGroupsOfProcessor * (info.processors > 0 ? info.processors : kUsualProcessors),
+                  .piece_bytes = piece_bytes};
+  if (unit.tile.rows == 0 || unit.lanes % unit.tile.rows != 0 || unit.lanes / unit.tile.rows > 4)
+    return MatrixUnit{};
+  const Buffer result = TRY(context.make_buffer(uint64_t{4} * (1 + unit.tile.rows * unit.tile.depth * 4),
+                                                true, "a probe of the matrix unit"));
+  VkPipeline pipeline = TRY(programs.find(
+      "matrix_probe", {unit.tile.rows, unit.tile.columns, unit.tile.depth, unit.lanes, 1}, true));
+  Push push;
+  push << result.address();
+  TRY_VOID(context.run([&](VkCommandBuffer commands) {
+    dispatch(commands, programs.layout(), {pipeline, push, 1, 1, 1, false, "matrix_probe"});
+    full_barrier(commands);
+  }));
+  const std::span values(reinterpret_cast<const float*>(result.mapped()), result.bytes() / 4);
+  const auto held = static_cast<uint32_t>(values[0]);
+  if (held % 8 != 0) return MatrixUnit{};
+  unit.units = held / 8;
+  unit.row_bit = row_bit(unit, values.subspan(1));
+  return unit;
+}
+
+// ---- memory
+
+Result<bool> PromptMemory::grow(const Context& context, const Plan& plan, const MatrixUnit& unit) {
+  uint64_t weight_bytes = 0, row_bytes = 0, scale_bytes = 0, list_bytes = 0, gate_bytes = 0;
+  for (const Op& op : plan.ops) {
+    if (op.out.empty()) continue;
+    const uint64_t t = plan.value(op.out[0]).rows == Rows::kT ? plan.key.t : plan.key.r;
+    if (t <= kFewRows) continue;
+    if (op.kind == OpKind::kDeltaNet) {
+      const auto& a = op.as<DeltaAttrs>();
+      gate_bytes = std::max(gate_bytes, 8 * t * (a.k_heads + a.v_heads));
+    }
+    if (!unit.there() || (!is_dense_product(op) && op.kind != OpKind::kMoeLinear)) continue;
+    const TiledWeights w = tiled(plan, unit, op);
+    uint64_t n = t;
+    if (op.kind == OpKind::kMoeLinear) {
+      const auto& a = op.as<ExpertAttrs>();
+      if (a.own_input) n *= a.used;
+      const ExpertLists by_expert{a.experts, static_cast<uint32_t>(t) * a.used, unit.run()};
+      list_bytes = std::max(list_bytes, by_expert.bytes());
+    }
+    if (!is_direct(unit, plan.weight(op.weights[0]))) weight_bytes = std::max(weight_bytes, w.piece_bytes());
+    row_bytes = std::max(row_bytes, n * w.depth() * 2);
+    scale_bytes = std::max(scale_bytes, n * 4);
+  }
+  bool moved = false;
+  const auto make = [&](Buffer& buffer, uint64_t bytes, std::string_view what) -> Result<> {
+    if (bytes <= buffer.bytes()) return {};
+    buffer = TRY(context.make_buffer(bytes, false, what));
+    moved = true;
+    return {};
+  };
+  TRY_VOID(make(weights, weight_bytes, "the weights of a product as f16"));
+  TRY_VOID(make(rows, row_bytes, "the rows of a product as f16"));
+  TRY_VOID(make(scales, scale_bytes, "the scales of rows"));
+  TRY_VOID(make(lists, list_bytes, "rows by expert"));
+  TRY_VOID(make(gates, gate_bytes, "the gates of a delta rule"));
+  return moved;
+}
+
+// ---- operations
+
+namespace {
+
+class Prompt : public Emit {
+ public:
+  using Emit::Emit;
+
+  bool takes() const {
+    if (!d_.unit.there()) return false;
+    switch (op_.kind) {
+      case OpKind::kLinear:
+      case OpKind::kLmHead:
+      case OpKind::kMoeLinear:
+        return out_rows() > kFewRows && gpu(0).fits_halves;
+      case OpKind::kAttention: {
+        const auto& a = op_.as<AttentionAttrs>();
+        const PagePool& pool = d_.pools[a.group];
+        return out_rows() > kFewRows && pool.keys_are_half() && pool.values_are_half() && fits(a.k_dim) &&
+               fits(a.v_dim);
+      }
+      case OpKind::kActMul:
+        return out_rows() > kFewRows && only_reader() != nullptr;
+      default:
+        return false;
+    }
+  }
+
+  Result<std::vector<Dispatch>> run() {
+    if (op_.kind == OpKind::kAttention) {
+      TRY_VOID(attention());
+    } else if (op_.kind == OpKind::kMoeLinear) {
+      TRY_VOID(expert_product());
+    } else if (op_.kind == OpKind::kActMul) {
+      TRY_VOID(act_mul());
+    } else {
+      TRY_VOID(product());
+    }
+    return take();
+  }
+
+ private:
+  // Dimensions of a head whose tiles a subgroup can hold in registers.
+  bool fits(uint32_t dim) const {
+    return dim <= 256 && dim % d_.unit.tile.depth == 0 && dim % d_.unit.tile.columns == 0;
+  }
+
+  std::vector<uint32_t> constants(std::vector<uint32_t> more = {}) const {
+    const MatrixUnit& u = d_.unit;
+    std::vector<uint32_t> all = {u.tile.rows, u.tile.columns, u.tile.depth, u.threads(), u.units};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  // The input as f16 rows, unless they are there from an operation before. Whether something was added.
+  Result<bool> halve_rows(uint32_t cols, uint32_t parts) {
+    if (d_.use.rows == op_.in[0]) return false;
+    d_.use.rows = op_.in[0];
+    TRY_VOID(to_halves(op_.in[0], -1, 0, cols, parts));
+    return true;
+  }
+
+  // x, or act(x) · up, as f16 rows.
+  Result<> to_halves(ValueId x, ValueId up, uint32_t kind, uint32_t cols, uint32_t parts) {
+    const bool joined = up >= 0;
+    const uint32_t n = rows(x) * parts, width = std::min(n, kMaxGroups);
+    Push push;
+    push << at(x) << (joined ? at(up) : 0) << d_.memory.rows.address() << d_.memory.scales.address() << n
+         << cols << parts << stride(x) << round_up(cols, kDepth) / 32 << (joined ? stride(up) : 0) << kind;
+    return add("to_halves", {2 * kThreads, flag(joined)}, push, width, divide_up(n, width), 1, true);
+  }
+
+  // The product that alone reads this operation's result, where it is the next one; else null. What stands between
+  // the two in a step's order must not use scratch memory.
+  const Op* only_reader() const {
+    const Op* reader = nullptr;
+    bool behind = false;
+    for (const Step& step : d_.plan.steps)
+      for (const uint32_t o : step.ops) {
+        const Op& other = d_.plan.ops[o];
+        if (&other == &op_) {
+          behind = true;
+          continue;
+        }
+        if (!behind || (reader != nullptr && std::ranges::count(other.in, op_.out[0]) == 0)) continue;
+        if (reader != nullptr) return nullptr;  // a second one
+        const bool reads = std::ranges::count(other.in, op_.out[0]) > 0;
+        const bool product = is_dense_product(other) || other.kind == OpKind::kMoeLinear;
+        if (!reads && !product && other.kind != OpKind::kActMul) continue;
+        if (!reads || !product || other.in[0] != op_.out[0] || !Prompt(d_, other).takes()) return nullptr;
+        reader = &other;
+      }
+    return reader;
+  }
+
+  // act(gate) · up straight into f16 rows, where nothing but one product reads it.
+  Result<> act_mul() {
+    const Op& reader = *only_reader();
+    const uint32_t parts = reader.kind == OpKind::kMoeLinear && reader.as<ExpertAttrs>().own_input
+                               ? reader.as<ExpertAttrs>().used
+                               : 1;
+    d_.use.rows = op_.out[0];
+    return to_halves(op_.in[0], op_.in[1], static_cast<uint32_t>(op_.as<ActAttrs>().kind),
+                     out_width() / parts, parts);
+  }
+
+  // Matrices [first, first + w.matrices) of the operation's weight, or its rows [begin, begin + w.rows), as tiles.
+  Result<> expand(const TiledWeights& w, uint32_t begin, uint64_t counts, bool barrier) {
+    Push push;
+    push << gpu(0).address << gpu(0).grid << d_.memory.weights.address() << counts << gpu(0).row_bytes
+         << w.cols << w.rows << begin << w.row_tiles() << w.column_tiles();
+    push_slice(push, file(0).slice);
+    push << flag(counts != 0);
+    return add(by_format("expand", 0), constants(), push, divide_up(w.row_tiles(), 4),
+               divide_up(w.depth(), kColumnsOfExpand), w.matrices, barrier);
+  }
+
+  // What a product takes from where.
+  struct Operands {
+    uint64_t bias = 0, tiles = 0, order = 0;
+    uint32_t begin = 0;            // a single matrix: of its rows
+    uint32_t first = 0, used = 1;  // experts: the first one, slots of a row
+    bool own_input = false, grouped = false, narrow = false;
+  };
+
+  // The dispatch of the product itself, by W's tiles or by W as it is.
+  Result<> multiply(const TiledWeights& w, const Operands& o, uint32_t y_groups, bool direct, bool barrier) {
+    Push push;
+    if (direct) {
+      push << gpu(0).address << gpu(0).row_bytes;
+      push_slice(push, file(0).slice);
+      push << o.begin;
+    } else {
+      push << d_.memory.weights.address() << w.row_tiles();
+    }
+    push << d_.memory.rows.address() << d_.memory.scales.address() << o.bias << out() << o.tiles << o.order
+         << w.rows << w.depth() << out_rows() << out_stride() << o.begin << o.first << w.matrices << o.used
+         << flag(o.own_input) << o.begin << flag(o.bias != 0);
+    std::vector<uint32_t> shape = {2, o.narrow ? 4u : 8u, flag(o.grouped)};
+    if (direct) shape.push_back(d_.unit.row_bit);
+    std::string program = direct ? by_format("direct", 0) : "matrix_product";
+    if (d_.unit.is_usual()) program += o.narrow ? "_4" : "_8";
+    return add(program, constants(shape), push, divide_up(w.rows, d_.unit.rows_of_group()), y_groups, 1,
+               barrier);
+  }
+
+  // Workgroups of half as many rows of x: a tenth slower, but in rounds that fill the device better.
+  bool is_narrow_better(uint32_t w_rows, uint32_t tokens) const {
+    const auto rounds = [&](uint32_t columns) {
+      const uint32_t groups = divide_up(w_rows, d_.unit.rows_of_group()) * divide_up(tokens, columns);
+      return divide_up(groups, d_.unit.slots);
+    };
+    const uint32_t narrow = d_.unit.run();
+    return 1.1 * rounds(narrow) < 2.0 * rounds(2 * narrow);
+  }
+
+  Result<> product() {
+    const TiledWeights all = tiled(d_.plan, d_.unit, op_);
+    const bool direct = is_direct(d_.unit, file(0));
+    const uint32_t tokens = out_rows(), piece = direct ? all.rows : all.rows_of_piece();
+    const bool halved = TRY(halve_rows(all.cols, 1));
+    bool behind = halved;  // a barrier, as before whatever reads or writes scratch memory
+    for (uint32_t begin = 0; begin < all.rows; begin += piece) {
+      const TiledWeights w{d_.unit, 1, std::min(piece, all.rows - begin), all.cols};
+      if (!direct) TRY_VOID(expand(w, begin, 0, !behind));
+      behind = false;
+      const uint32_t narrow = d_.unit.run(), wide = 2 * narrow;
+      const bool is_narrow = is_narrow_better(w.rows, tokens);
+      TRY_VOID(multiply(
+          w, {.bias = op_.as<LinearAttrs>().bias ? gpu(1).address : 0, .begin = begin, .narrow = is_narrow},
+          divide_up(tokens, is_narrow ? narrow : wide), direct, !direct || halved));
+    }
+    return {};
+  }
+
+  // Whether something was added.
+  Result<bool> group_rows(const ExpertAttrs& a, const ExpertLists& lists) {
+    if (d_.use.route == op_.in[1]) return false;
+    d_.use.route = op_.in[1];
+    const uint64_t at = d_.memory.lists.address();
+    Push push;
+    push << in(1) << at << at + uint64_t{4} * lists.order() << at + uint64_t{4} * lists.tiles()
+         << lists.entries << a.used << in_stride(1);
+    TRY_VOID(add("moe_group", {256u, d_.unit.run()}, push, a.experts, 1, 1, true));
+    return true;
+  }
+
+  Result<> expert_product() {
+    const auto& a = op_.as<ExpertAttrs>();
+    const TiledWeights all = tiled(d_.plan, d_.unit, op_);
+    const bool direct = is_direct(d_.unit, file(0));
+    const ExpertLists lists{a.experts, out_rows() * a.used, d_.unit.run()};
+    const bool grouped = TRY(group_rows(a, lists));
+    const bool halved = TRY(halve_rows(all.cols, a.own_input ? a.used : 1));
+    const uint64_t at = d_.memory.lists.address();
+    bool behind =
+        halved && !grouped;  // tiles are made for experts that are wanted, so the lists must be there
+    const uint32_t piece = direct ? a.experts : all.matrices_of_piece();
+    for (uint32_t first = 0; first < a.experts; first += piece) {
+      const TiledWeights w{d_.unit, std::min(piece, a.experts - first), all.rows, all.cols};
+      if (!direct) TRY_VOID(expand(w, first * all.rows, at + uint64_t{4} * first, !behind));
+      behind = false;
+      TRY_VOID(multiply(w,
+                        {.bias = a.bias ? gpu(1).address : 0,
+                         .tiles = at + uint64_t{4} * lists.tiles(),
+                         .order = at + uint64_t{4} * lists.order(),
+                         .first = first,
+                         .used = a.used,
+                         .own_input = a.own_input,
+                         .grouped = true,
+                         .narrow = true},
+                        lists.tile_count(), direct, !direct || grouped || halved));
+    }
+    return {};
+  }
+
+  Result<> attention() {
+    const auto& a = op_.as<AttentionAttrs>();
+    if (!a.causal && a.temperature != 0)
+      return fail("{}: attention both ways with a temperature is not supported on Vulkan", op_.name);
+    const uint32_t positions = a.causal ? d_.layout.positions : d_.layout.newest;
+    const PagePool& pool = d_.pools[a.group];
+    Push push;
+    push << in(0) << vector_or_0(0) << out() << d_.batch << pool.address()
+         << static_cast<uint32_t>(pool.page_bytes()) << positions << d_.layout.tiles << d_.layout.starts
+         << d_.layout.pages << (static_cast<uint32_t>(d_.pools.size()) << 16 | a.group)
+         << static_cast<uint32_t>(pool.layer(a.layer).k) << static_cast<uint32_t>(pool.layer(a.layer).v)
+         << a.q_heads << a.q_heads / a.kv_heads << static_cast<uint32_t>(std::max(a.window, 0)) << a.scale
+         << a.softcap << a.temperature << std::max(a.temperature_length, 1u) << flag(a.sinks) << in_stride(0)
+         << out_stride() << d_.layout.tile_count;
+    std::vector<uint32_t> all = constants({a.k_dim, a.v_dim});
+    all[3] = kRowsOfTile / d_.unit.tile.rows * d_.unit.lanes;
+    return add("flash", all, push, d_.layout.tile_count, a.q_heads);
+  }
+};
+
+}  // namespace
+
+Result<std::optional<std::vector<Dispatch>>> lower_prompt(const Target& target, const Op& op) {
+  Prompt prompt(target, op);
+  if (!prompt.takes()) return std::optional<std::vector<Dispatch>>();
+  return std::optional(TRY(prompt.run()));
+}
+
+}  // namespace brass::vulkan

@@ -1,0 +1,65 @@
+// Steps of many rows: what they compute by the matrix unit, and the memory that they need besides the plan's values.
+//
+// Owns: the choice of programs for many rows, the matrix unit's tiles, scratch memory. Must not know: queues, how commands are
+// recorded. Invariants: up to kFewRows rows nothing here is used; above, a row's bits do not depend on how many there are.
+// Scratch memory lives across the steps of one recording only, which goes through the steps in order (PromptUse).
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "backend/vulkan/memory.h"
+#include "backend/vulkan/programs.h"
+#include "plan/plan.h"
+
+namespace brass::vulkan {
+
+struct Target;
+struct Dispatch;
+
+// The tiles of the device's matrix unit; units: 16 bytes of an A tile that a lane holds. 0: there is none that is of use.
+struct MatrixUnit {
+  MatrixTile tile;
+  uint32_t units = 0;
+  uint32_t lanes = 0;
+  uint32_t slots = 0;        // workgroups that run at once
+  uint32_t row_bit = 0;      // of direct.comp; 0: tiles do not lie so
+  uint64_t piece_bytes = 0;  // most scratch memory for a product's weights, unless one expert's are more
+
+  bool there() const { return units > 0; }
+  // The sizes that programs have as literals.
+  bool is_usual() const {
+    return lanes == 32 && units == 1 && tile.rows == 16 && tile.columns == 16 && tile.depth == 16;
+  }
+  uint32_t threads() const { return 4 * lanes; }
+  uint32_t tile_bytes() const { return 16 * lanes * units; }
+  uint32_t rows_of_group() const {
+    return 8 * tile.rows;
+  }                                                  // of W that a workgroup makes: 4 subgroups × 2 tiles
+  uint32_t run() const { return 4 * tile.columns; }  // rows of x of the narrower kind of workgroup
+};
+Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs, uint64_t piece_bytes);
+
+// Scratch memory, as large as the largest step of any plan needs.
+struct PromptMemory {
+  Buffer weights;  // of a product, or a piece of it, as tiles
+  Buffer rows;     // of its input as f16,
+  Buffer scales;   // and what they are multiplied by
+  Buffer lists;    // rows by expert
+  Buffer gates;    // of the delta rule
+
+  std::array<const Buffer*, 5> all() const { return {&weights, &rows, &scales, &lists, &gates}; }
+  // Makes room for a plan; whether something moved.
+  Result<bool> grow(const Context& context, const Plan& plan, const MatrixUnit& unit);
+};
+
+// What scratch memory holds at this point of the recording.
+struct PromptUse {
+  ValueId rows = -1;   // the value whose f16 rows are there
+  ValueId route = -1;  // whose rows by expert are there
+};
+
+// The operation's dispatches; nothing where it is one for other programs.
+Result<std::optional<std::vector<Dispatch>>> lower_prompt(const Target& target, const Op& op);
+
+}  // namespace brass::vulkan

@@ -1,0 +1,126 @@
+// The loop of a product by the matrix unit. Who includes it says where W comes from: PUSH_OF_W, BEGIN_W, LOAD_W(step) into
+// variables of its own, TAKE_W(step) from these into `now`.
+//
+// A subgroup makes kRowTiles × kColumnTiles tiles: rows of W × rows of x. W goes from memory into the tiles' registers, x (to_halves.comp)
+// through shared memory, both a step ahead. Each sum goes over the columns in their order, whatever the number of rows.
+//   kGrouped  rows of x by expert: `tiles` [expert, first, count] name runs of `order`, whose entries are row · used + slot
+#ifdef USUAL
+const uint kRowTiles = 2, kColumnTiles = USUAL;
+#else
+layout(constant_id = 6) const uint kRowTiles = 2;
+layout(constant_id = 7) const uint kColumnTiles = 8;
+#endif
+layout(constant_id = 8) const uint kGrouped = 0;
+const uint kDepth = 64, kDepthTiles = kDepth / kTileK;
+const uint kColumns = kColumnTiles * kTileN;                 // rows of x that a workgroup multiplies
+const uint kUnitsOfRow = kDepth / 8, kPitch = kUnitsOfRow + 1;  // of the rows of x in shared memory
+const uint kLoads = kColumns * kUnitsOfRow / kThreads;
+const uint kTileUnits = kTileM * kTileN / 4;  // of sums
+layout(push_constant) uniform Push {
+  PUSH_OF_W
+  Units x;
+  Floats scales, bias;
+  Output y;
+  Ints tiles, order;
+  uint rows, depth;  // of a matrix; columns with the zeros behind them
+  uint tokens, y_stride, y_at;
+  uint first, matrices;  // kGrouped: experts whose tiles are there
+  uint used, own_input;
+  uint bias_at, has_bias;
+} p;
+shared uvec4 memory[kColumns * kPitch];
+
+uint begin, count;
+
+// Row of x, and the place of its first result, of column c of the workgroup.
+uint entry_of(uint c) { return kGrouped != 0 ? uint(p.order.v[begin + c]) : begin + c; }
+uint x_row(uint entry) { return kGrouped != 0 && p.own_input == 0 ? entry / p.used : entry; }
+uint y_place(uint entry) {
+  return kGrouped != 0 ? entry / p.used * p.y_stride + entry % p.used * p.rows : entry * p.y_stride + p.y_at;
+}
+
+void put(uint row, uint column, vec4 sums, uint bias_at) {
+  if (column >= count || row >= p.rows) return;
+  const uint entry = entry_of(column), at = y_place(entry) + row;
+  sums *= p.scales.v[x_row(entry)];
+  if (p.has_bias != 0) {
+    for (uint i = 0; i < 4 && row + i < p.rows; ++i) sums[i] += p.bias.v[bias_at + row + i];
+  }
+  if (row + 4 <= p.rows && at % 4 == 0) {
+    Fours(uint64_t(p.y)).v[at / 4] = sums;
+  } else {
+    for (uint i = 0; i < 4 && row + i < p.rows; ++i) p.y.v[at + i] = sums[i];
+  }
+}
+
+void main() {
+  const uint thread = gl_LocalInvocationID.x, sub = gl_SubgroupID, lane = gl_SubgroupInvocationID;
+  uint matrix = 0, expert = 0;
+  if (kGrouped != 0) {
+    expert = uint(p.tiles.v[3 * gl_WorkGroupID.y]);
+    begin = uint(p.tiles.v[3 * gl_WorkGroupID.y + 1]);
+    count = uint(p.tiles.v[3 * gl_WorkGroupID.y + 2]);
+    if (count == 0 || expert < p.first || expert >= p.first + p.matrices) return;
+    matrix = expert - p.first;
+  } else {
+    begin = gl_WorkGroupID.y * kColumns;
+    count = min(kColumns, p.tokens - begin);
+  }
+  const uint first_tile = (gl_WorkGroupID.x * kSubgroups + sub) * kRowTiles;
+  BEGIN_W
+  uint x_at[kLoads], to[kLoads];
+  [[unroll]] for (uint i = 0; i < kLoads; ++i) {
+    const uint u = thread + i * kThreads, column = u / kUnitsOfRow;
+    x_at[i] = x_row(entry_of(min(column, count - 1))) * (p.depth / 8) + u % kUnitsOfRow;
+    to[i] = column * kPitch + u % kUnitsOfRow;
+  }
+
+  MatrixC sum[kRowTiles][kColumnTiles];
+  [[unroll]] for (uint i = 0; i < kRowTiles; ++i) {
+    [[unroll]] for (uint j = 0; j < kColumnTiles; ++j) sum[i][j] = MatrixC(0.0);
+  }
+  uvec4 next_x[kLoads], now[kRowTiles][kDepthTiles * kUnits];
+#define LOAD_X(step) [[unroll]] for (uint i = 0; i < kLoads; ++i) next_x[i] = p.x.v[x_at[i] + (step) * kUnitsOfRow];
+#define STORE_X [[unroll]] for (uint i = 0; i < kLoads; ++i) memory[to[i]] = next_x[i];
+
+  const uint steps = p.depth / kDepth;
+  LOAD_W(0)
+  LOAD_X(0)
+  STORE_X
+  barrier();
+  for (uint step = 0; step < steps; ++step) {
+    TAKE_W(step)
+    const uint after = min(step + 1, steps - 1);  // no branch: the last step loads once too often
+    LOAD_W(after)
+    LOAD_X(after)
+    [[unroll]] for (uint k = 0; k < kDepthTiles; ++k) {
+      MatrixA a[kRowTiles];
+      [[unroll]] for (uint i = 0; i < kRowTiles; ++i) {
+        [[unroll]] for (uint u = 0; u < kUnits; ++u) {
+          const uvec4 words = now[i][k * kUnits + u];
+          put_units(a[i], u, words)
+        }
+      }
+      [[unroll]] for (uint j = 0; j < kColumnTiles; ++j) {
+        MatrixB b;
+        coopMatLoad(b, memory, j * kTileN * kPitch + k * kTileK / 8, kPitch, gl_CooperativeMatrixLayoutColumnMajor);
+        [[unroll]] for (uint i = 0; i < kRowTiles; ++i) sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]);
+      }
+    }
+    barrier();
+    STORE_X
+    barrier();
+  }
+
+  const uint mine = sub * kTileUnits, bias_at = kGrouped != 0 ? expert * p.rows : p.bias_at;
+  [[unroll]] for (uint j = 0; j < kColumnTiles; ++j) {
+    [[unroll]] for (uint i = 0; i < kRowTiles; ++i) {
+      coopMatStore(sum[i][j], memory, mine, kTileM / 4, gl_CooperativeMatrixLayoutColumnMajor);
+      meet_lanes();
+      for (uint u = lane; u < kTileUnits; u += kLanes)
+        put((first_tile + i) * kTileM + u % (kTileM / 4) * 4, j * kTileN + u / (kTileM / 4), uintBitsToFloat(memory[mine + u]),
+            bias_at);
+      meet_lanes();
+    }
+  }
+}
