@@ -33,10 +33,10 @@ struct MatrixUnit {
   }
   uint32_t threads() const { return 4 * lanes; }
   uint32_t tile_bytes() const { return 16 * lanes * units; }
-  uint32_t rows_of_group() const {
-    return 8 * tile.rows;
-  }                                                  // of W that a workgroup makes: 4 subgroups × 2 tiles
-  uint32_t run() const { return 4 * tile.columns; }  // rows of x of the narrower kind of workgroup
+  // Rows of W that a workgroup makes: 4 subgroups × 2 tiles.
+  uint32_t rows_of_group() const { return 8 * tile.rows; }
+  // Rows of x of the narrower kind of workgroup.
+  uint32_t run() const { return 4 * tile.columns; }
 };
 Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs, uint64_t piece_bytes);
 
