@@ -84,6 +84,31 @@ uint32_t row_bit(const MatrixUnit& unit, std::span<const float> values) {
   return 0;
 }
 
+// Where the components of a C tile stand, as the bits of lane and component put together (matrix.glsl); nothing where they
+// do not. `values` as the probe writes them: how many a lane holds, then their row · columns + column.
+std::optional<std::array<uint32_t, 11>> places_of_sums(const MatrixUnit& unit,
+                                                       std::span<const float> values) {
+  constexpr uint32_t kLaneBits = 6, kMost = 32;
+  const auto held = static_cast<uint32_t>(values[0]);
+  if (unit.lanes > 64 || held == 0 || held > kMost || held * unit.lanes != unit.tile.rows * unit.tile.columns)
+    return std::nullopt;
+  const auto place = [&](uint32_t lane, uint32_t e) {
+    const auto at = static_cast<uint32_t>(values[1 + lane * held + e]);
+    return at / unit.tile.columns * 256 + at % unit.tile.columns;
+  };
+  std::array<uint32_t, 11> bits = {};
+  for (uint32_t b = 0; 1u << b < unit.lanes; b++) bits[b] = place(1u << b, 0);
+  for (uint32_t b = 0; 1u << b < held; b++) bits[kLaneBits + b] = place(0, 1u << b);
+  for (uint32_t lane = 0; lane < unit.lanes; lane++)
+    for (uint32_t e = 0; e < held; e++) {
+      uint32_t together = 0;
+      for (uint32_t b = 0; b < bits.size(); b++)
+        if (((b < kLaneBits ? lane >> b : e >> (b - kLaneBits)) & 1) != 0) together |= bits[b];
+      if (together != place(lane, e)) return std::nullopt;
+    }
+  return bits;
+}
+
 }  // namespace
 
 Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs, uint64_t piece_bytes) {
@@ -95,8 +120,10 @@ Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs,
                   .piece_bytes = piece_bytes};
   if (unit.tile.rows == 0 || unit.lanes % unit.tile.rows != 0 || unit.lanes / unit.tile.rows > 4)
     return MatrixUnit{};
-  const Buffer result = TRY(context.make_buffer(uint64_t{4} * (1 + unit.tile.rows * unit.tile.depth * 4),
-                                                true, "a probe of the matrix unit"));
+  // Lanes may hold a tile several times over, all together.
+  const uint64_t values_of_tiles = uint64_t{4} * unit.tile.rows * (unit.tile.depth + unit.tile.columns);
+  const Buffer result =
+      TRY(context.make_buffer(4 * (2 + values_of_tiles), true, "a probe of the matrix unit"));
   VkPipeline pipeline = TRY(programs.find(
       "matrix_probe", {unit.tile.rows, unit.tile.columns, unit.tile.depth, unit.lanes, 1}, true));
   Push push;
@@ -108,8 +135,11 @@ Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs,
   const std::span values(reinterpret_cast<const float*>(result.mapped()), result.bytes() / 4);
   const auto held = static_cast<uint32_t>(values[0]);
   if (held % 8 != 0) return MatrixUnit{};
+  const auto places = places_of_sums(unit, values.subspan(1 + held * unit.lanes));
+  if (!places) return MatrixUnit{};
   unit.units = held / 8;
   unit.row_bit = row_bit(unit, values.subspan(1));
+  unit.places = *places;
   return unit;
 }
 
@@ -291,8 +321,8 @@ class Prompt : public Emit {
     push << d_.memory.rows.address() << d_.memory.scales.address() << o.bias << out() << o.tiles << o.order
          << w.rows << w.depth() << out_rows() << out_stride() << o.begin << o.first << w.matrices << o.used
          << flag(o.own_input) << o.begin << flag(o.bias != 0);
-    std::vector<uint32_t> shape = {2, o.narrow ? 4u : 8u, flag(o.grouped)};
-    if (direct) shape.push_back(d_.unit.row_bit);
+    std::vector<uint32_t> shape = {2, o.narrow ? 4u : 8u, flag(o.grouped), d_.unit.row_bit};
+    shape.insert(shape.end(), d_.unit.places.begin(), d_.unit.places.end());
     std::string program = direct ? by_format("direct", 0) : "matrix_product";
     if (d_.unit.is_usual()) program += o.narrow ? "_4" : "_8";
     return add(program, constants(shape), push, divide_up(w.rows, d_.unit.rows_of_group()), y_groups, 1,

@@ -22,8 +22,9 @@ struct MatrixUnit {
   MatrixTile tile;
   uint32_t units = 0;
   uint32_t lanes = 0;
-  uint32_t slots = 0;        // workgroups that run at once
-  uint32_t row_bit = 0;      // of direct.comp; 0: tiles do not lie so
+  uint32_t slots = 0;                    // workgroups that run at once
+  uint32_t row_bit = 0;                  // of direct.comp; 0: tiles do not lie so
+  std::array<uint32_t, 11> places = {};  // of C tiles: matrix.glsl
   uint64_t piece_bytes = 0;  // most scratch memory for a product's weights, unless one expert's are more
 
   bool there() const { return units > 0; }

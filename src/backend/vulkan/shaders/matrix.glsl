@@ -23,6 +23,27 @@ layout(constant_id = 4) const uint kThreads = 128;
 layout(constant_id = 5) const uint kUnits = 1;
 #endif
 const uint kSubgroups = kThreads / kLanes;
+const uint kComponents = kTileM * kTileN / kLanes;  // of a C tile, in each lane
+// Where component e of lane l stands in a C tile (row · 256 + column): the places of the bits of l and of e, together.
+layout(constant_id = 10) const uint kLane1 = 0;
+layout(constant_id = 11) const uint kLane2 = 0;
+layout(constant_id = 12) const uint kLane4 = 0;
+layout(constant_id = 13) const uint kLane8 = 0;
+layout(constant_id = 14) const uint kLane16 = 0;
+layout(constant_id = 15) const uint kLane32 = 0;
+layout(constant_id = 16) const uint kComponent1 = 0;
+layout(constant_id = 17) const uint kComponent2 = 0;
+layout(constant_id = 18) const uint kComponent4 = 0;
+layout(constant_id = 19) const uint kComponent8 = 0;
+layout(constant_id = 20) const uint kComponent16 = 0;
+uint place_of_lane(uint l) {
+  return (l & 1) * kLane1 | (l >> 1 & 1) * kLane2 | (l >> 2 & 1) * kLane4 | (l >> 3 & 1) * kLane8 | (l >> 4 & 1) * kLane16 |
+         (l >> 5 & 1) * kLane32;
+}
+uint place_of_component(uint e) {
+  return (e & 1) * kComponent1 | (e >> 1 & 1) * kComponent2 | (e >> 2 & 1) * kComponent4 | (e >> 3 & 1) * kComponent8 |
+         (e >> 4 & 1) * kComponent16;
+}
 
 #define MatrixA coopmat<float16_t, gl_ScopeSubgroup, kTileM, kTileK, gl_MatrixUseA>
 #define MatrixB coopmat<float16_t, gl_ScopeSubgroup, kTileK, kTileN, gl_MatrixUseB>
