@@ -192,6 +192,9 @@ int compute_family(VkPhysicalDevice physical) {
   return -1;
 }
 
+constexpr VkSubgroupFeatureFlags kSubgroupOperations =
+    VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+
 VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
   VkPhysicalDeviceVulkan12Properties v12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
   VkPhysicalDeviceVulkan11Properties v11{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES,
@@ -220,6 +223,8 @@ VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
     info.refused = "has no queue that computes";
   } else if (info.subgroup < 8 || info.subgroup > 64) {
     info.refused = fmt::format("has subgroups of {}, Brass knows 8 to 64", info.subgroup);
+  } else if ((v11.subgroupSupportedOperations & kSubgroupOperations) != kSubgroupOperations) {
+    info.refused = "lacks sums or shuffles in subgroups";
   }
   return info;
 }

@@ -283,6 +283,9 @@ class Lowering : public Emit {
   // Of a scan over tokens: subgroups of a workgroup, columns (rows) of the state that a subgroup goes through.
   static constexpr uint32_t kSubgroups = 4, kColumns = 4;
 
+  // Of delta_block.comp: the keys that it is made for, columns of a workgroup.
+  static constexpr uint32_t kBlockKeyDim = 128, kBlockColumns = 32;
+
   Result<> conv1d() {
     const auto& a = op_.as<ConvAttrs>();
     const PagePool& pool = d_.pools[a.group];
@@ -316,8 +319,9 @@ class Lowering : public Emit {
            << static_cast<uint32_t>(pool.page_bytes()) << static_cast<uint32_t>(pool.state(a.layer))
            << a.k_heads << a.v_heads << a.v_dim << flag(a.tiled) << in_stride(0) << in_stride(1)
            << in_stride(2) << out_stride() << out_rows();
-      const bool usual = d_.programs.lanes() == 32 && a.k_dim == 128;
-      return add(usual ? "delta_net_usual" : "delta_net",
+      if (many && a.k_dim == kBlockKeyDim)
+        return add("delta_block", {}, push, (a.v_dim + kBlockColumns - 1) / kBlockColumns, a.v_heads, count, true);
+      return add("delta_net",
                  {kSubgroups * d_.programs.lanes(), a.k_dim, flag(many)}, push,
                  (a.v_dim + kSubgroups * kColumns - 1) / (kSubgroups * kColumns), a.v_heads, count,
                  barrier || many);

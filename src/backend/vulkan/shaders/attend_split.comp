@@ -43,17 +43,22 @@ shared float dots[kKeyParts * kHeads * kPageTokens];
 shared float weight[kHeads * kPageTokens];
 shared vec4 slices[kSlices * kHeads * kValueQuads];
 shared float head_values[kOne != 0 ? (kHeads + 1) * kKeyDim : 1];
-shared vec4 new_key[kOne != 0 ? kKeyQuads : 1], new_value[kOne != 0 ? kValueQuads : 1];
+// As they lie in a page (halves in .xy). Floats would not do: NVIDIA's compiler takes what is packed to halves and unpacked
+// again for the float that it was.
+shared uvec4 new_key[kOne != 0 ? kKeyQuads : 1], new_value[kOne != 0 ? kValueQuads : 1];
 #include "head_parts.glsl"
 
-vec4 rounded(vec4 x, uint is_half) {
-  return is_half == 0 ? x : vec4(unpackHalf2x16(packHalf2x16(x.xy)), unpackHalf2x16(packHalf2x16(x.zw)));
+uvec4 bits_of(vec4 x, uint is_half) {
+  return is_half == 0 ? floatBitsToUint(x) : uvec4(packHalf2x16(x.xy), packHalf2x16(x.zw), 0, 0);
 }
-void write_four(uint64_t at, uint i, uint is_half, vec4 x) {
+vec4 four_of(uvec4 bits, uint is_half) {
+  return is_half == 0 ? uintBitsToFloat(bits) : vec4(unpackHalf2x16(bits.x), unpackHalf2x16(bits.y));
+}
+void write_four(uint64_t at, uint i, uint is_half, uvec4 bits) {
   if (is_half == 0) {
-    VectorsOut(at).v[i] = x;
+    VectorsOut(at).v[i] = uintBitsToFloat(bits);
   } else {
-    PairsOut(at).v[i] = uvec2(packHalf2x16(x.xy), packHalf2x16(x.zw));
+    PairsOut(at).v[i] = bits.xy;
   }
 }
 
@@ -82,14 +87,14 @@ vec4 four_of_head(uint at) {
 void make_new(uint64_t page, uint slot, uint kv_head, bool writes) {
   const uint row = slot * kKvHeads + kv_head;
   for (uint i = thread_index(); i < kKeyQuads; i += kThreads) {
-    const vec4 x = four_of_head(kHeads * kKeyDim + 4 * i);
-    new_key[i] = rounded(x, kKeyHalf);
-    if (writes) write_four(page + p.k_at, row * kKeyQuads + i, kKeyHalf, x);
+    const uvec4 bits = bits_of(four_of_head(kHeads * kKeyDim + 4 * i), kKeyHalf);
+    new_key[i] = bits;
+    if (writes) write_four(page + p.k_at, row * kKeyQuads + i, kKeyHalf, bits);
   }
   for (uint i = thread_index(); i < kValueQuads; i += kThreads) {
-    const vec4 x = Vectors(p.v).v[kv_head * kValueQuads + i];
-    new_value[i] = rounded(x, kValueHalf);
-    if (writes) write_four(page + p.v_at, row * kValueQuads + i, kValueHalf, x);
+    const uvec4 bits = bits_of(Vectors(p.v).v[kv_head * kValueQuads + i], kValueHalf);
+    new_value[i] = bits;
+    if (writes) write_four(page + p.v_at, row * kValueQuads + i, kValueHalf, bits);
   }
 }
 
@@ -144,7 +149,7 @@ void main() {
       if (from > 0) load_keys(at + p.k_at, key_row, part, from, keys);
       [[unroll]] for (uint j = 0; j < kTogether; ++j) {
         const uint i = part + (from + j) * kKeyParts;
-        if (kOne != 0 && slot == new_slot) keys[j] = new_key[min(i, kKeyQuads - 1)];
+        if (kOne != 0 && slot == new_slot) keys[j] = four_of(new_key[min(i, kKeyQuads - 1)], kKeyHalf);
         if (i >= kKeyQuads) break;
         [[unroll]] for (uint h = 0; h < kHeads; ++h) {
           const vec4 q = query[h * kKeyQuads + i];
@@ -195,7 +200,7 @@ void main() {
       }
       [[unroll]] for (uint j = 0; j < kTogether; ++j) {
         const uint other = slice + (from + j) * kSlices, here = page * kPageTokens + other;
-        if (kOne != 0 && other == new_slot) values[j] = new_value[quad];
+        if (kOne != 0 && other == new_slot) values[j] = four_of(new_value[quad], kValueHalf);
         // What lies where nothing is seen may be no number: it is left out, not weighed with 0.
         if (other < kPageTokens && here >= begin && here <= position) {
           [[unroll]] for (uint h = 0; h < kHeads; ++h)

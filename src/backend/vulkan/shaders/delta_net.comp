@@ -7,15 +7,10 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #include "common.glsl"
 #include "recurrent.glsl"
-#ifdef USUAL  // as in matrix.glsl
-layout(local_size_x = 128) in;
-const uint kLanes = 32, kThreads = 128, kKeyDim = USUAL;
-#else
 layout(local_size_x_id = 1) in;
 layout(constant_id = 0) const uint kLanes = 32;
 layout(constant_id = 1) const uint kThreads = 128;
 layout(constant_id = 2) const uint kKeyDim = 128;
-#endif
 layout(constant_id = 3) const uint kPrepared = 0;
 const uint kColumns = 4, kOwn = (kKeyDim + kLanes - 1) / kLanes;
 layout(push_constant) uniform Push {
