@@ -320,9 +320,9 @@ class Lowering : public Emit {
            << a.k_heads << a.v_heads << a.v_dim << flag(a.tiled) << in_stride(0) << in_stride(1)
            << in_stride(2) << out_stride() << out_rows();
       if (many && a.k_dim == kBlockKeyDim)
-        return add("delta_block", {}, push, (a.v_dim + kBlockColumns - 1) / kBlockColumns, a.v_heads, count, true);
-      return add("delta_net",
-                 {kSubgroups * d_.programs.lanes(), a.k_dim, flag(many)}, push,
+        return add("delta_block", {}, push, (a.v_dim + kBlockColumns - 1) / kBlockColumns, a.v_heads, count,
+                   true);
+      return add("delta_net", {kSubgroups * d_.programs.lanes(), a.k_dim, flag(many)}, push,
                  (a.v_dim + kSubgroups * kColumns - 1) / (kSubgroups * kColumns), a.v_heads, count,
                  barrier || many);
     });
