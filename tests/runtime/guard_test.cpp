@@ -1,13 +1,16 @@
 // The guard bands around the plans of whole models: the one made here, and the shared tiny ones.
 #include "guard_bands.h"
 #include "runtime/model_fixture.h"
+#include "sanitized.h"
 
 namespace brass {
 namespace {
 
 TEST(Guard, StepsOfModelsTouchOnlyWhatTheyDeclare) {
   const TempFolder folder;
-  for (const std::string& path : test_models(folder)) {
+  std::vector<std::string> paths = test_models(folder);
+  if (kSanitized && paths.size() > 4) paths.resize(4);  // every access is checked there anyway
+  for (const std::string& path : paths) {
     SCOPED_TRACE(path);
     const auto model = load_model(path);
     ASSERT_TRUE(model.has_value()) << model.error().message;
