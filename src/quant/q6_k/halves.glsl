@@ -1,4 +1,5 @@
-// Of 64 columns the eight from 8 c and the eight from 32 + 8 c on as f16, in pairs (0, 2), (1, 3), (4, 6), (5, 7): the order of\n// matrix.glsl. 0x6400 | q is the half 1024 + q. load_eights reads what halves_of, later, makes them of.
+// Of 64 columns the eight from 8 c and the eight from 32 + 8 c on as f16, in pairs (0, 2), (1, 3), (4, 6), (5, 7): the order of
+// matrix.glsl. 0x6400 | q is the half 1024 + q. load_eights reads what halves_of, later, makes them of.
 struct Eights {
   uvec2 first, second, high;
   uint scales, d;
