@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "backend/vulkan/emit.h"
+#include "backend/vulkan/operands.h"
 #include "base/check.h"
 
 namespace brass::vulkan {
@@ -253,10 +254,7 @@ class Lowering : public Emit {
 
   Result<> attention() {
     const auto& a = op_.as<AttentionAttrs>();
-    // A row that sees all stands at the last position; what depends on its own is another matter.
-    if (!a.causal && a.temperature != 0)
-      return fail("{}: attention both ways with a temperature is not supported on Vulkan", op_.name);
-    const uint32_t positions = a.causal ? d_.layout.positions : d_.layout.newest;
+    const uint32_t positions = TRY(positions_seen(d_, op_));
     const PagePool& pool = d_.pools[a.group];
     const uint32_t lanes = d_.programs.lanes();
     Push push;

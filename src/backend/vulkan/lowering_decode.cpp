@@ -344,10 +344,8 @@ class Decode : Operands {
   Result<> attention() {
     const Op &o = *find(OpKind::kAttention), *write = find(OpKind::kKvWrite);
     const auto& a = o.as<AttentionAttrs>();
-    if (!a.causal && a.temperature != 0)
-      return fail("{}: attention both ways with a temperature is not supported on Vulkan", o.name);
     const PagePool& pool = d_.pools[a.group];
-    const uint32_t positions = a.causal ? d_.layout.positions : d_.layout.newest;
+    const uint32_t positions = TRY(positions_seen(d_, o));
     const uint32_t group = a.q_heads / a.kv_heads, together = heads_together(a);
     const auto window = static_cast<uint32_t>(std::max(a.window, 0));
     ENSURE(d_.partial != 0 && d_.pages > 0 && positions < 65536 && d_.layout.starts < 65536, "{}", o.name);

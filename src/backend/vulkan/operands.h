@@ -13,6 +13,15 @@ struct Int8Rows {
   uint32_t code_stride, pair_stride;  // bytes; pairs
 };
 
+// Where the batch says up to which position each row of an attention sees. A row that sees all stands at the last one; what
+// depends on its own position is another matter.
+inline Result<uint32_t> positions_seen(const Target& target, const Op& op) {
+  const auto& a = op.as<AttentionAttrs>();
+  if (!a.causal && a.temperature != 0)
+    return fail("{}: attention both ways with a temperature is not supported on Vulkan", op.name);
+  return a.causal ? target.layout.positions : target.layout.newest;
+}
+
 class Operands {
  public:
   explicit Operands(const Target& target) : d_(target) {}

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/vulkan/emit.h"
+#include "backend/vulkan/operands.h"
 #include "base/check.h"
 
 namespace brass::vulkan {
@@ -401,9 +402,7 @@ class Prompt : public Emit {
 
   Result<> attention() {
     const auto& a = op_.as<AttentionAttrs>();
-    if (!a.causal && a.temperature != 0)
-      return fail("{}: attention both ways with a temperature is not supported on Vulkan", op_.name);
-    const uint32_t positions = a.causal ? d_.layout.positions : d_.layout.newest;
+    const uint32_t positions = TRY(positions_seen(d_, op_));
     const PagePool& pool = d_.pools[a.group];
     Push push;
     push << in(0) << vector_or_0(0) << out() << d_.batch << pool.address()
