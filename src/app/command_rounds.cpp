@@ -1,7 +1,8 @@
 // brass rounds: a warm engine that measures on request, for interleaved comparisons with other programs.
-// Reads lines "pp N" (prefill of N tokens in an empty context) and "tg N" (N decoded tokens behind a short
-// prompt); answers each with one line of JSON: {"tps": tokens a second}. "profile N" decodes N tokens with each step
-// timed by itself, which costs a little, and answers with a line for each kind of step, the longest first.
+// Reads lines "pp N" (prefill of N tokens) and "tg N" (N decoded tokens behind a short prompt); answers each with one
+// line of JSON: {"tps": tokens a second}. "depth N": what follows is measured behind N tokens that are cached before.
+// "profile N" decodes N tokens, "profile_pp N" prefills N, with each step timed by itself, which costs a little, and
+// answers with a line for each kind of step, the longest first. "roof 1": what memory gives by the device's own probe.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -26,11 +27,13 @@ class Rounds {
  public:
   explicit Rounds(Engine& engine) : engine_(engine) {}
 
+  void set_depth(uint32_t depth) { depth_ = depth; }
+
   // Seconds to make the logits of the last of n tokens.
   Result<double> prefill(uint32_t n) {
-    const SequenceId id = TRY(engine_.create_sequence());
+    const SequenceId id = TRY(sequence_of_depth());
     const auto begin = std::chrono::steady_clock::now();
-    TRY_VOID(engine_.sync(id, some_ids(n)));
+    TRY_VOID(add(id, n));
     while (engine_.pending(id) > 0) TRY_VOID(engine_.step());
     const auto end = std::chrono::steady_clock::now();
     engine_.drop(id);
@@ -40,10 +43,8 @@ class Rounds {
   // Seconds for n decode steps of `count` sequences at once, each behind one token.
   Result<double> decode(uint32_t n, uint32_t count) {
     std::vector<SequenceId> ids;
-    for (uint32_t i = 0; i < count; i++) {
-      ids.push_back(TRY(engine_.create_sequence()));
-      TRY_VOID(engine_.sync(ids.back(), some_ids(1)));
-    }
+    for (uint32_t i = 0; i < count; i++) ids.push_back(TRY(sequence_of_depth()));
+    for (const SequenceId id : ids) TRY_VOID(add(id, 1));
     TRY_VOID(engine_.step());
     const auto begin = std::chrono::steady_clock::now();
     for (uint32_t i = 0; i < n; i++) {
@@ -55,42 +56,73 @@ class Rounds {
     return std::chrono::duration<double>(end - begin).count();
   }
 
-  // What the steps of n decoded tokens took, of each kind (a step of all layers, by its rule) the mean of a token.
+  // What steps took, of each kind (a step of all layers, by its rule).
   struct StepTime {
     std::string step;
-    uint32_t count = 0;  // in a token
+    uint32_t count = 0;
     double microseconds = 0;
   };
+  // Of n decoded tokens the mean of one.
   Result<std::vector<StepTime>> profile(uint32_t n) {
-    const auto plan = TRY(engine_.plan_for(1, 1));
-    const std::vector<StepRow> rows = explain_rows(*plan, 1, 1, 0);
-    const SequenceId id = TRY(engine_.create_sequence());
-    TRY_VOID(engine_.sync(id, some_ids(1)));
+    const SequenceId id = TRY(sequence_of_depth());
+    TRY_VOID(add(id, 1));
     TRY_VOID(engine_.step());
-    engine_.device().set_timing(true);
-    std::map<std::string, StepTime> kinds;
+    Profile profile{*this};
     for (uint32_t token = 0; token < n; token++) {
       TRY_VOID(engine_.append(id, next_id()));
+      TRY_VOID(profile.step(id));
+    }
+    engine_.drop(id);
+    return profile.times(n);
+  }
+  // Of all the steps that prefill n tokens.
+  Result<std::vector<StepTime>> profile_prefill(uint32_t n) {
+    const SequenceId id = TRY(sequence_of_depth());
+    TRY_VOID(add(id, n));
+    Profile profile{*this};
+    while (engine_.pending(id) > 0) TRY_VOID(profile.step(id));
+    engine_.drop(id);
+    return profile.times(1);
+  }
+
+ private:
+  // Steps of one sequence, timed.
+  class Profile {
+   public:
+    explicit Profile(Rounds& rounds) : engine_(rounds.engine_) { engine_.device().set_timing(true); }
+    ~Profile() { engine_.device().set_timing(false); }
+
+    Result<> step(SequenceId id) {
+      const uint32_t before = engine_.pending(id);
       TRY_VOID(engine_.step());
+      const uint32_t after = engine_.pending(id), t = before - after;
+      const auto plan = TRY(engine_.plan_for(t, after == 0 ? 1 : 0));
+      const std::vector<StepRow> rows = explain_rows(*plan, t, after == 0 ? 1 : 0, 0);
       const std::span<const double> seconds = engine_.device().step_seconds();
       if (seconds.size() != rows.size())
         return fail("{} does not time its steps", engine_.device().describe());
       for (size_t i = 0; i < rows.size(); i++) {
-        StepTime& kind = kinds[kind_of(rows[i])];
+        StepTime& kind = kinds_[kind_of(rows[i])];
         kind.step = kind_of(rows[i]);
-        kind.count += token == 0 ? 1 : 0;
-        kind.microseconds += seconds[i] * 1e6 / n;
+        kind.count++;
+        kind.microseconds += seconds[i] * 1e6;
       }
+      return {};
     }
-    engine_.device().set_timing(false);
-    engine_.drop(id);
-    std::vector<StepTime> times;
-    for (const auto& [name, kind] : kinds) times.push_back(kind);
-    std::ranges::sort(times, std::greater(), &StepTime::microseconds);
-    return times;
-  }
+    // A share of 1 / parts of all that was timed, the longest first.
+    std::vector<StepTime> times(uint32_t parts) const {
+      std::vector<StepTime> times;
+      for (const auto& [name, kind] : kinds_)
+        times.push_back({kind.step, kind.count / parts, kind.microseconds / parts});
+      std::ranges::sort(times, std::greater(), &StepTime::microseconds);
+      return times;
+    }
 
- private:
+   private:
+    Engine& engine_;
+    std::map<std::string, StepTime> kinds_;
+  };
+
   static std::string kind_of(const StepRow& row) {
     std::string_view name = row.step;
     if (name.starts_with("blk.")) name.remove_prefix(std::min(name.find('.', 4) + 1, name.size()));
@@ -103,8 +135,27 @@ class Rounds {
     return ids;
   }
 
+  // A new sequence with depth_ tokens behind it.
+  Result<SequenceId> sequence_of_depth() {
+    const SequenceId id = TRY(engine_.create_sequence());
+    if (depth_ == 0) return id;
+    TRY_VOID(engine_.sync(id, some_ids(depth_)));
+    while (engine_.pending(id) > 0) TRY_VOID(engine_.step());
+    return id;
+  }
+  // n more tokens, to be processed.
+  Result<> add(SequenceId id, uint32_t n) {
+    if (depth_ == 0) {
+      TRY_VOID(engine_.sync(id, some_ids(n)));
+      return {};
+    }
+    for (uint32_t i = 0; i < n; i++) TRY_VOID(engine_.append(id, next_id()));
+    return {};
+  }
+
   Engine& engine_;
   Rng rng_{1};
+  uint32_t depth_ = 0;
 };
 
 std::string line(std::optional<double> tps, double seconds) {
@@ -122,15 +173,29 @@ Result<std::string> decode_line(Rounds& rounds, uint32_t n, uint32_t sequences) 
   return line(sequences * report::decode_tps(n + 1, s).value_or(0), s);
 }
 
-Result<std::string> profile_lines(Rounds& rounds, uint32_t n) {
+Result<std::string> profile_lines(Rounds& rounds, uint32_t n, bool prefill) {
   std::string text;
   double total = 0;
-  for (const Rounds::StepTime& time : TRY(rounds.profile(n))) {
+  for (const Rounds::StepTime& time : TRY(prefill ? rounds.profile_prefill(n) : rounds.profile(n))) {
     text += fmt::format("{{\"microseconds\": {:.1f}, \"count\": {}, \"step\": \"{}\"}}\n", time.microseconds,
                         time.count, time.step);
     total += time.microseconds;
   }
   return text + fmt::format("{{\"microseconds\": {:.1f}}}", total);
+}
+
+Result<std::string> roof_line(Device& device) {
+  return fmt::format("{{\"read_gb_per_second\": {:.1f}}}", TRY(device.probe()).bandwidth / 1e9);
+}
+
+// The answer to a line; nothing to "depth".
+Result<std::string> answer(Rounds& rounds, Engine& engine, const std::string& what, uint32_t n) {
+  if (what == "pp") return prefill_line(rounds, n);
+  if (what == "tg") return decode_line(rounds, n, engine.sequences());
+  if (what == "profile" || what == "profile_pp") return profile_lines(rounds, n, what == "profile_pp");
+  if (what == "roof") return roof_line(engine.device());
+  rounds.set_depth(n);
+  return std::string();
 }
 
 Result<> run_rounds(const Flags& flags) {
@@ -141,14 +206,18 @@ Result<> run_rounds(const Flags& flags) {
   TRY_VOID(rounds.decode(2, 1));  // first plan, first touch
   fmt::print("{{\"ready\": \"{}\"}}\n", engine->device().describe());
   std::fflush(stdout);
+  static constexpr std::string_view kKnown[] = {"pp", "tg", "profile", "profile_pp", "roof", "depth"};
   std::string what;
   uint32_t n = 0;
   while (std::cin >> what >> n) {
-    if ((what != "pp" && what != "tg" && what != "profile") || n == 0 || n > engine->context())
-      return wrong_use("'{} {}' is neither 'pp N' nor 'tg N' nor 'profile N' within the context", what, n);
-    fmt::print("{}\n", TRY(what == "pp"   ? prefill_line(rounds, n)
-                           : what == "tg" ? decode_line(rounds, n, flags.sequences)
-                                          : profile_lines(rounds, n)));
+    if (std::ranges::find(kKnown, what) == std::end(kKnown) || (n == 0 && what != "depth") ||
+        n > engine->context())
+      return wrong_use(
+          "'{} {}' is none of 'pp N', 'tg N', 'depth N', 'profile N', 'profile_pp N', 'roof 1' "
+          "within the context",
+          what, n);
+    const std::string line = TRY(answer(rounds, *engine, what, n));
+    if (!line.empty()) fmt::print("{}\n", line);
     std::fflush(stdout);
   }
   return {};
