@@ -146,6 +146,16 @@ void find_lifetimes(Plan& plan) {
   }
 }
 
+// Values that the rule fold_norm leaves without their norm's factor.
+void mark_folded(Plan& plan) {
+  for (const Step& step : plan.steps) {
+    if (step.rule != kFoldNorm) continue;
+    for (const uint32_t o : step.ops)
+      if (plan.ops[o].kind == OpKind::kRmsNorm)
+        plan.placed[static_cast<size_t>(plan.ops[step.ops.back()].out[0])].norm = static_cast<int32_t>(o);
+  }
+}
+
 // A value that nothing reads still needs a place when a kernel must write it; values inside a joined step do
 // not.
 void size_value(const Plan& plan, const Value& value, Placed& placed) {
@@ -153,7 +163,7 @@ void size_value(const Plan& plan, const Value& value, Placed& placed) {
   if (value.quantized) {
     const QuantizedLayout layout = quantized_layout(value.width, rows);
     placed.stride = static_cast<uint32_t>(layout.code_stride);
-    placed.bytes = layout.bytes;
+    placed.bytes = layout.bytes + (placed.norm >= 0 ? layout.squares_bytes : 0);
   } else {
     placed.stride = round_up(value.width, 16);
     placed.bytes = uint64_t{rows} * placed.stride * sizeof(float);
@@ -197,7 +207,8 @@ QuantizedLayout quantized_layout(uint32_t width, uint32_t rows) {
   layout.scale_stride = round_up((width + 31) / 32, 16);
   layout.scales = layout.code_stride * rows;
   layout.sums = layout.scales + layout.scale_stride * rows * sizeof(float);
-  layout.bytes = layout.sums + layout.scale_stride * rows * sizeof(float);
+  layout.squares_bytes = layout.scale_stride * rows * sizeof(float);
+  layout.bytes = layout.sums + layout.squares_bytes;
   return layout;
 }
 
@@ -228,6 +239,7 @@ Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, 
       if (key.t <= caps.rule_rows && caps.rules.contains(rule.name)) rule.apply(*plan);
   choose_private(*plan);
   find_lifetimes(*plan);
+  mark_folded(*plan);
   assign_arena(*plan);
   declare_ranges(*plan);
   place_barriers(*plan);

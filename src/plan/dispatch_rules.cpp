@@ -201,11 +201,92 @@ void add_norm(Plan& plan) {
     const ValueId sum = last_op(plan, plan.steps[i]).out[0];
     for (size_t j = i + 1; j < plan.steps.size(); j++) {
       const Step& next = plan.steps[j];
-      if (next.ops.empty() || !is_row_norm(first_op(plan, next)) || first_op(plan, next).in[0] != sum ||
-          first_op(plan, next).as<NormAttrs>().heads != 1 ||
+      if (next.ops.empty() || next.rule == kNormLinear || !is_row_norm(first_op(plan, next)) ||
+          first_op(plan, next).in[0] != sum || first_op(plan, next).as<NormAttrs>().heads != 1 ||
           (combined && first_op(plan, next).kind != OpKind::kRmsNorm))
         continue;
       if (can_move_up(plan, i, j)) merge(plan, i, j, "add_norm");
+      break;
+    }
+  }
+}
+
+// Whether all that reads v are products that can multiply their results by a factor of the row.
+bool products_read(const Plan& plan, ValueId v) {
+  return std::ranges::all_of(plan.ops, [&](const Op& op) {
+    return std::ranges::count(op.in, v) == 0 || op.kind == OpKind::kLinear || op.kind == OpKind::kLmHead ||
+           op.kind == OpKind::kMoeLinear;
+  });
+}
+
+// The norm of a step that begins with one of whole rows which may be folded, else nothing.
+const Op* plain_norm(const Plan& plan, const Step& step) {
+  if (step.ops.empty()) return nullptr;
+  const Op& norm = first_op(plan, step);
+  const bool plain =
+      norm.kind == OpKind::kRmsNorm && norm.weights.size() <= 1 && norm.as<NormAttrs>().heads == 1;
+  return plain ? &norm : nullptr;
+}
+
+// See kNormLinear.
+void norm_linear(Plan& plan) {
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    if (plan.steps[i].rule != "norm_quant" || plain_norm(plan, plan.steps[i]) == nullptr) continue;
+    const Op norm = *plain_norm(plan, plan.steps[i]);
+    for (Step& step : plan.steps) {
+      if (!is_single(plan, step, OpKind::kLinear)) continue;
+      const uint32_t product = step.ops[0];
+      if (plan.ops[product].in[0] != norm.out[0] || !is_router(plan, plan.ops[product])) continue;
+      const auto id = static_cast<ValueId>(plan.values.size());
+      plan.values.push_back(plan.value(norm.out[0]));
+      plan.values.back().name += ".again";
+      plan.ops[product].in[0] = id;
+      step.ops = {static_cast<uint32_t>(plan.ops.size()), product};
+      step.rule = kNormLinear;
+      plan.ops.push_back(norm);
+      plan.ops.back().name += ".again";
+      plan.ops.back().out = {id};
+    }
+  }
+}
+
+// The products of a row's experts, and their sum with what is added to it, the norm of it and the int8 form.
+void fold_experts(Plan& plan) {
+  const std::vector<uint32_t> readers = reader_counts(plan);
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    if (!is_single(plan, plan.steps[i], OpKind::kMoeLinear) || !may_join(plan, first_op(plan, plan.steps[i])))
+      continue;
+    const Op& down = first_op(plan, plan.steps[i]);
+    if (!down.as<ExpertAttrs>().own_input || readers[static_cast<size_t>(down.out[0])] != 1) continue;
+    for (size_t j = i + 1; j < plan.steps.size(); j++) {
+      const Step& next = plan.steps[j];
+      if (next.rule != "add_norm" || next.ops.size() != 4 || !reads(plan, next, down.out[0])) continue;
+      const Op &combine = first_op(plan, next), &norm = plan.ops[next.ops[2]], &quant = plan.ops[next.ops[3]];
+      if (combine.kind == OpKind::kMoeCombine && combine.in.size() == 2 && combine.in[1] == down.in[1] &&
+          plan.value(combine.out[0]).width % 32 == 0 && norm.weights.size() <= 1 &&
+          readers[static_cast<size_t>(norm.out[0])] == 1 && products_read(plan, quant.out[0]) &&
+          can_move_up(plan, i, j))
+        merge(plan, i, j, kFoldNorm);
+      break;
+    }
+  }
+}
+
+// See kFoldNorm.
+void fold_norm(Plan& plan) {
+  fold_experts(plan);
+  const std::vector<uint32_t> readers = reader_counts(plan);
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    if (plan.steps[i].rule != "linear_residual") continue;
+    const ValueId sum = last_op(plan, plan.steps[i]).out[0];
+    if (plan.value(sum).width % 32 != 0) continue;
+    for (size_t j = i + 1; j < plan.steps.size(); j++) {
+      const Step& next = plan.steps[j];
+      if (next.rule != "norm_quant" || first_op(plan, next).in[0] != sum) continue;
+      const Op& norm = first_op(plan, next);
+      if (plain_norm(plan, next) != nullptr && readers[static_cast<size_t>(norm.out[0])] == 1 &&
+          products_read(plan, last_op(plan, next).out[0]) && can_move_up(plan, i, j))
+        merge(plan, i, j, kFoldNorm);
       break;
     }
   }
@@ -221,7 +302,9 @@ constexpr Rule kRules[] = {
     {"delta_gate_quant", "delta_net, gate_quant", compacted<delta_gate_quant>},
     {"combine_add", "moe_combine, add", compacted<combine_add>},
     {"norm_quant", "norm, quant_act", compacted<norm_quant>},
+    {kNormLinear, "norm, linear of f32 weights", compacted<norm_linear>},
     {"add_norm", "add or combine_add, norm_quant or norm", compacted<add_norm>},
+    {kFoldNorm, "linear_residual or moe_linear and combine_add, norm_quant", compacted<fold_norm>},
 };
 
 }  // namespace
@@ -230,6 +313,11 @@ std::span<const Rule> dispatch_rules() { return kRules; }
 
 bool splits_over_positions(const AttentionAttrs& a) {
   return a.k_dim % 4 == 0 && a.v_dim % 4 == 0 && a.k_dim <= 1024 && a.v_dim <= 512;
+}
+
+bool is_router(const Plan& plan, const Op& op) {
+  return op.kind == OpKind::kLinear && !plan.value(op.in[0]).quantized &&
+         plan.weight(op.weights[0]).type == Type::F32 && plan.weight(op.weights[0]).cols % 4 == 0;
 }
 
 bool steps_by_shares(const DeltaAttrs& a) {

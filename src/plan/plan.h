@@ -56,12 +56,17 @@ struct Placed {
   uint64_t bytes = 0;            // of one copy
   uint32_t stride = 0;           // f32 values, or codes, from row to row
   uint32_t first = 0, last = 0;  // steps that make it and last read it
+  // Of a quantized value: the operation of the norm whose factor its scales lack, so that who reads it multiplies by it;
+  // behind its sums lie those of the squares of each 32 values. -1: none.
+  int32_t norm = -1;
 };
 
 // Where the parts of a quantized value of `rows` rows lie, from its offset.
 struct QuantizedLayout {
   uint64_t code_stride, scale_stride;  // in elements
   uint64_t scales, sums, bytes;        // byte offsets of the parts (codes are at 0), whole size
+  uint64_t
+      squares_bytes;  // of the sums of squares, which lie behind the whole (Placed::norm), rows as scales
 };
 QuantizedLayout quantized_layout(uint32_t width, uint32_t rows);
 

@@ -4,6 +4,7 @@
 
 #include "backend/ref/ref.h"
 #include "device_harness.h"
+#include "plan/rules.h"
 #include "profiles.h"
 #include "runtime/model_fixture.h"
 #include "vulkan_fixture.h"
@@ -87,13 +88,41 @@ TEST(VulkanDecode, JoinedStepsChangeNoBit) {
         all.push_back(std::move(row));
       return all;
     };
-    const Logits expected = episode({});
+    const auto exact = [&](std::string_view without) {
+      return [without](Caps& caps) {
+        for (const std::string_view rule : {without, kFoldNorm, kNormLinear}) caps.rules.erase(rule);
+      };
+    };
+    const Logits expected = episode(exact(""));
     EXPECT_TRUE(same_bits(expected, episode([](Caps& caps) { caps.rules.clear(); })));
     if (name != "qwen" && name != "wide experts") continue;
     const std::unique_ptr<Device> device = gpu(KvType::kF16);
     for (const std::string_view rule : device->caps().rules)
-      EXPECT_TRUE(same_bits(expected, episode([&](Caps& caps) { caps.rules.erase(rule); })))
-          << "without " << rule;
+      EXPECT_TRUE(same_bits(expected, episode(exact(rule)))) << "without " << rule;
+  }
+}
+
+// A norm's factor behind the products that read it is a matter of roundings: of values, and now and then of a code.
+TEST(VulkanDecode, FoldedNormsDifferByRoundings) {
+  if (!vulkan_is_there()) GTEST_SKIP();
+  for (const auto& [name, model] : models()) {
+    SCOPED_TRACE(name);
+    const auto graph = build_tiny(model);
+    const std::vector<int32_t> ids = random_ids(12, model.vocab, 5);
+    const auto rows = [&](const std::set<std::string_view>& without) {
+      Runner r = runner(graph, KvType::kF32, [&](Caps& caps) {
+        for (const std::string_view rule : without) caps.rules.erase(rule);
+      });
+      return text_in_chunks(r, ids, 4);
+    };
+    const Logits folded = rows({}), apart = rows({kFoldNorm, kNormLinear});
+    double difference = 0, squares = 0;
+    for (size_t t = 0; t < folded.size(); t++)
+      for (size_t i = 0; i < folded[t].size(); i++) {
+        difference += std::pow(static_cast<double>(folded[t][i]) - apart[t][i], 2);
+        squares += std::pow(static_cast<double>(apart[t][i]), 2);
+      }
+    EXPECT_LT(std::sqrt(difference / squares), 0.01);
   }
 }
 
@@ -109,8 +138,8 @@ TEST(VulkanDecode, ALayerIsFewSteps) {
     };
     return static_cast<double>(steps(more) - steps(model)) / 2;
   };
-  EXPECT_LE(layer_steps(plain_model()), 7);  // norm, qkv, attention, output, norm, gate and up, down
-  EXPECT_LE(layer_steps(qwen_like()), 7);
+  EXPECT_LE(layer_steps(plain_model()), 5);  // qkv, attention, output, gate and up, down
+  EXPECT_LE(layer_steps(qwen_like()), 5);
 }
 
 TEST(VulkanDecode, AgreesWithRef) {
@@ -155,7 +184,7 @@ TEST(VulkanDecode, ItsProgramsRun) {
                                                          {"gemv_q4_k", 12},
                                                          {"gemv_q6_k", 3},
                                                          {"gemv_q8_0", 4},
-                                                         {"norm_row", 7},
+                                                         {"norm_row", 2},
                                                          {"rope_table", 1}}));
 }
 

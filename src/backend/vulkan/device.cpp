@@ -6,6 +6,7 @@
 
 #include "backend/vulkan/lowering_decode.h"
 #include "base/check.h"
+#include "plan/rules.h"
 
 namespace brass {
 namespace {
@@ -37,7 +38,9 @@ Caps vulkan_caps(const VulkanInfo& info, KvType k, KvType v) {
                 "gate_quant",
                 "delta_gate_quant",
                 "combine_add",
-                "head_rope_write_attend"};
+                "head_rope_write_attend",
+                kFoldNorm,
+                kNormLinear};
   caps.int8_rows = caps.rule_rows = kFewRows;
   caps.joins_any_product = false;
   caps.kv = {bytes_of(k), bytes_of(v)};

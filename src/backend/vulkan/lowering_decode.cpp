@@ -12,10 +12,11 @@ namespace brass::vulkan {
 namespace {
 
 // As the programs have them.
-enum class Epilogue : uint32_t { kPlain, kSum, kGlu, kGluInt8 };
-enum class Experts : uint32_t { kNone, kShared, kOwn, kHeads };
-constexpr uint32_t kRowThreads = 256, kSplitThreads = 128, kCombineThreads = 256;
+enum class Epilogue : uint32_t { kPlain, kSum, kGlu, kGluInt8, kSumInt8 };
+enum class Experts : uint32_t { kNone, kShared, kOwn, kHeads, kSummed };
+constexpr uint32_t kRowThreads = 256, kSplitThreads = 256, kCombineThreads = 256;
 constexpr uint32_t kStagedBytes = 26 << 10;  // of shared memory, beside 1 KiB and more of a program's own
+constexpr uint32_t kSharedBytes = 32 << 10;  // that every device has
 constexpr uint32_t kMaxGroups = 65535;
 
 uint32_t flag(bool b) { return b ? 1 : 0; }
@@ -39,8 +40,9 @@ struct Around {
   Epilogue epilogue = Epilogue::kPlain;
   const Op* up = nullptr;  // the second product of kGlu…
   ActKind act = ActKind::kIdentity;
-  ValueId added = -1;  // kSum
-  ValueId out = -1;    // what is stored
+  ValueId added = -1;                          // kSum…
+  ValueId out = -1;                            // what is stored
+  const Op *norm = nullptr, *quant = nullptr;  // kSumInt8: what follows the sum
 };
 
 class Decode : Operands {
@@ -50,6 +52,7 @@ class Decode : Operands {
   // False: none of ours.
   Result<bool> run() {
     const Op& first = op(0);
+    if (step_.rule == kNormLinear) return done(router(op(1), &first));
     if (first.kind == OpKind::kRmsNorm || first.kind == OpKind::kLayerNorm)
       if (first.as<NormAttrs>().heads != 1) return false;
     switch (first.kind) {
@@ -66,6 +69,7 @@ class Decode : Operands {
       case OpKind::kLmHead:
       case OpKind::kHeadLinear:
       case OpKind::kMoeLinear:
+        if (is_routers(first)) return done(router(first, nullptr));
         if (!is_int8(first.in[0])) return false;
         return done(products());
       case OpKind::kActMul:
@@ -173,10 +177,33 @@ class Decode : Operands {
 
   // ---- products
 
+  bool is_routers(const Op& o) const { return is_router(d_.plan, o) && d_.plan.key.t <= kFewRows; }
+
+  // A product of f32 weights, of a row as it is or of what its norm makes of it.
+  Result<> router(const Op& o, const Op* norm) {
+    const RowSlice& slice = file(o, 0).slice;
+    const ValueId x = norm != nullptr ? norm->in[0] : o.in[0];
+    Push push;
+    push << gpu(o, 0).address << at(x) << (norm != nullptr ? vector_or_0(*norm, 0) : 0) << vector_or_0(o, 1)
+         << at(o.out[0]) << gpu(o, 0).row_bytes << slice.first << slice.run << slice.stride << stride(x)
+         << stride(o.out[0]) << (norm != nullptr ? norm->as<NormAttrs>().eps : 0.0f);
+    return add(o, "router", {file(o, 0).cols, flag(norm != nullptr)}, push, width(o.out[0]), rows(x));
+  }
+
   // Products of one input, with what follows them.
   Result<> products() {
     Around around;
     const size_t n = step_.ops.size();
+    if (step_.rule == kFoldNorm) {
+      const Op& sum = op(n - 3);
+      const ValueId made = op(n - 4).out[0];
+      around = {.epilogue = Epilogue::kSumInt8,
+                .added = sum.in[0] == made ? sum.in[1] : sum.in[0],
+                .out = sum.out[0],
+                .norm = &op(n - 2),
+                .quant = &op(n - 1)};
+      return product(op(0), around);
+    }
     const bool two = n > 2 && op(2).kind == OpKind::kActMul;
     if (two) {
       const Op& act = op(2);
@@ -208,7 +235,10 @@ class Decode : Operands {
   // Enough workgroups to fill a large device, of rows enough that x is not the most of what they read.
   Shape shape(uint32_t rows, uint32_t cols, Epilogue epilogue) const {
     const uint32_t lanes = d_.programs.lanes();
-    if (epilogue == Epilogue::kGluInt8) return {256, 32 / (256 / lanes)};
+    if (epilogue == Epilogue::kGluInt8 || epilogue == Epilogue::kSumInt8) {
+      const uint32_t threads = std::min(epilogue == Epilogue::kGluInt8 ? 256u : 512u, 32 * lanes);
+      return {threads, 32 / (threads / lanes)};
+    }
     const uint32_t threads = cols > 8192 ? 512 : 256, subgroups = threads / lanes;
     return {threads, std::clamp(rows / (subgroups * 256), 1u, 16u)};
   }
@@ -218,43 +248,70 @@ class Decode : Operands {
     const auto* expert = std::get_if<ExpertAttrs>(&o.attrs);
     const bool bias = by_experts ? expert->bias : !by_heads && o.as<LinearAttrs>().bias;
     const uint32_t slots = by_experts ? expert->used : 1, cols = file(o, 0).cols;
+    const bool summed = by_experts && around.norm != nullptr;
     const uint32_t n = width(o.out[0]) / slots, tokens = rows(o.out[0]);
     const uint32_t columns = by_experts ? 1 : std::min(std::bit_ceil(std::max(tokens, 1u)), kFewRows);
     ENSURE(cols % 32 == 0, "{}: {} columns", o.name, cols);
 
-    const Int8Rows codes = int8(o.in[0]);
-    const uint32_t x_strides = packed(codes.code_stride, codes.pair_stride);
-    const bool int8_out = is_int8(around.out);
-    const Int8Rows made = int8_out ? int8(around.out) : Int8Rows{at(around.out), 0, 0, 0};
-    const uint32_t added_stride = around.added >= 0 ? stride(around.added) : 0;
-    const uint32_t y_strides =
-        int8_out ? packed(made.code_stride, made.pair_stride) : packed(stride(around.out), added_stride);
-
+    const Int8Rows x = int8(o.in[0]);
+    const int32_t folded = d_.plan.place(o.in[0]).norm;
+    const Outputs y = outputs(around);
     const RowSlice& slice = file(o, 0).slice;
     const auto begin_of = [&](const Op& product) {
       return gpu(product, 0).address + uint64_t{file(product, 0).slice.first} * gpu(product, 0).row_bytes;
     };
-    const bool staged = !by_heads && columns * (cols + cols / 2) <= kStagedBytes;
-    const Shape s = shape(n * slots * (around.up != nullptr ? 2 : 1), cols, around.epilogue);
+    const uint32_t inputs = summed ? slots : columns;
+    const bool staged = !by_heads && inputs * (cols + cols / 2) <= kStagedBytes;
+    const Shape s =
+        shape(n * slots * (around.up != nullptr ? 2 : 1), summed ? slots * cols : cols, around.epilogue);
     const uint32_t group_rows = s.threads / d_.programs.lanes() * s.passes;
     const uint64_t other =
         around.up != nullptr ? (bias ? gpu(*around.up, 1).address : 0) : at_or_0(around.added);
     Push push;
-    push << begin_of(o) << (around.up != nullptr ? begin_of(*around.up) : 0) << gpu(o, 0).grid << codes.codes
-         << codes.pairs << (bias ? gpu(o, 1).address : 0) << other << made.codes << made.pairs
-         << (by_experts ? at(o.in[1]) : 0) << gpu(o, 0).row_bytes << n << tokens << s.passes << x_strides
-         << y_strides << slice.run << slice.stride
+    push << begin_of(o) << (around.up != nullptr ? begin_of(*around.up) : y.gain) << gpu(o, 0).grid << x.codes
+         << x.pairs << (bias ? gpu(o, 1).address : 0) << other << y.first << y.second
+         << (by_experts ? at(o.in[1]) : 0) << gpu(o, 0).row_bytes << n << tokens << s.passes
+         << packed(x.code_stride, x.pair_stride) << y.strides << slice.run << slice.stride
          << (by_experts ? stride(o.in[1])
              : by_heads ? n / o.as<HeadLinearAttrs>().heads
-                        : 0);
+                        : 0)
+         << (folded >= 0 ? d_.plan.ops[static_cast<size_t>(folded)].as<NormAttrs>().eps : 0.0f)
+         << static_cast<uint32_t>(x.squares - x.pairs) << y.pairs_at;
     const Experts experts = by_heads            ? Experts::kHeads
                             : !by_experts       ? Experts::kNone
+                            : summed            ? Experts::kSummed
                             : expert->own_input ? Experts::kOwn
                                                 : Experts::kShared;
-    return add(o, "gemv_" + format_name(file(o, 0)),
-               {s.threads, cols, columns, static_cast<uint32_t>(around.epilogue),
-                static_cast<uint32_t>(experts), static_cast<uint32_t>(around.act), flag(staged)},
-               push, up(n, group_rows), up(tokens, columns), slots);
+    return add(
+        o, "gemv_" + format_name(file(o, 0)),
+        {s.threads, cols, columns, static_cast<uint32_t>(around.epilogue), static_cast<uint32_t>(experts),
+         static_cast<uint32_t>(around.act), flag(staged), flag(folded >= 0), summed ? slots : 1u},
+        push, up(n, group_rows), up(tokens, columns), summed ? 1 : slots);
+  }
+
+  // Where a product leaves what it makes, as its program wants it.
+  struct Outputs {
+    uint64_t first, second = 0, gain = 0;
+    uint32_t strides, pairs_at = 0;
+  };
+  Outputs outputs(const Around& around) const {
+    if (around.quant != nullptr) {
+      const Int8Rows made = int8(around.quant->out[0]);
+      ENSURE(stride(around.added) == stride(around.out), "{}: rows of {} and {}", around.quant->name,
+             stride(around.added), stride(around.out));
+      return {.first = at(around.out),
+              .second = made.codes,
+              .gain = vector_or_0(*around.norm, 0),
+              .strides = packed(stride(around.out), made.code_stride),
+              .pairs_at = static_cast<uint32_t>(made.pairs - made.codes)};
+    }
+    if (is_int8(around.out)) {
+      const Int8Rows made = int8(around.out);
+      return {
+          .first = made.codes, .second = made.pairs, .strides = packed(made.code_stride, made.pair_stride)};
+    }
+    return {.first = at(around.out),
+            .strides = packed(stride(around.out), around.added >= 0 ? stride(around.added) : 0)};
   }
 
   // ---- heads: norm and rotation of q and k, keys and values to their pages
@@ -334,10 +391,13 @@ class Decode : Operands {
   static uint32_t heads_together(const AttentionAttrs& a) {
     uint32_t n = std::bit_floor(std::min(a.q_heads / a.kv_heads, 4u));
     const uint32_t slices = kSplitThreads / (a.v_dim / 4);
-    const auto bytes = [&] {
-      return 4 * (n * (2 * a.k_dim + slices * a.v_dim + 3 * kPageTokens) + 2 * a.k_dim + a.v_dim);
-    };
-    while (n > 1 && bytes() > kStagedBytes) n /= 2;
+    const uint32_t parts = kSplitThreads / kPageTokens;
+    const auto bytes =
+        [&] {  // heads as they come, gains, angles, new key and value; for each head the room and the scores
+          return 4 * (5 * a.k_dim + a.v_dim +
+                      n * (a.k_dim + std::max(a.k_dim, slices * a.v_dim) + (1 + parts) * kPageTokens));
+        };
+    while (n > 1 && bytes() > kSharedBytes) n /= 2;
     return n;
   }
 
@@ -369,8 +429,8 @@ class Decode : Operands {
                   flag(turn != nullptr && turn->neox), q.place},
                  split, a.kv_heads * up(group, together), d_.pages, rows(o.out[0]), true));
     const Op *gate = find(OpKind::kActMul), *quant = find(OpKind::kQuantAct);
-    const Int8Rows made =
-        quant != nullptr ? int8(quant->out[0]) : Int8Rows{at(o.out[0]), 0, stride(o.out[0]), 0};
+    const Int8Rows made = quant != nullptr ? int8(quant->out[0])
+                                           : Int8Rows{.codes = at(o.out[0]), .code_stride = stride(o.out[0])};
     const ValueId gated_by = gate != nullptr ? gate->in[0] : -1;
     const uint32_t gate_kind = gate != nullptr ? 1 + static_cast<uint32_t>(gate->as<ActAttrs>().kind) : 0;
     Push combine;
@@ -387,8 +447,8 @@ class Decode : Operands {
     const Op& o = op(0);
     const auto& a = o.as<DeltaAttrs>();
     const Op *norm = find(OpKind::kHeadNorm), *act = find(OpKind::kActMul), *quant = find(OpKind::kQuantAct);
-    const Int8Rows made =
-        quant != nullptr ? int8(quant->out[0]) : Int8Rows{at(o.out[0]), 0, stride(o.out[0]), 0};
+    const Int8Rows made = quant != nullptr ? int8(quant->out[0])
+                                           : Int8Rows{.codes = at(o.out[0]), .code_stride = stride(o.out[0])};
     const ValueId gated_by = act != nullptr ? act->in[0] : -1;
     const uint32_t gate_kind = act != nullptr ? 1 + static_cast<uint32_t>(act->as<ActAttrs>().kind) : 0;
     const uint32_t shares = 4 * a.v_dim <= 512 ? 4 : 2 * a.v_dim <= 512 ? 2 : 1;

@@ -1,7 +1,8 @@
 // Steps of few rows: products of int8 activations, attention page by page, joined operations.
 //
 // Owns: which programs compute these steps, their constants and grids. Must not know: queues, memory management.
-// Invariants: the bits of a row do not depend on how many rows there are, nor on whether operations are joined.
+// Invariants: the bits of a row do not depend on how many rows there are, nor on whether operations are joined, but for
+// norms whose factor is multiplied behind products (kFoldNorm, kNormLinear in plan/rules.h).
 #pragma once
 
 #include <optional>

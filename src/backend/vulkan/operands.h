@@ -9,8 +9,9 @@
 namespace brass::vulkan {
 
 struct Int8Rows {
-  uint64_t codes, pairs;              // addresses
-  uint32_t code_stride, pair_stride;  // bytes; pairs
+  uint64_t codes = 0, pairs = 0;  // addresses
+  uint64_t squares = 0;           // of values that lack their norm's factor (Placed::norm), rows as pairs
+  uint32_t code_stride = 0, pair_stride = 0;  // bytes; pairs
 };
 
 // Where the batch says up to which position each row of an attention sees. A row that sees all stands at the last one; what
@@ -36,7 +37,7 @@ class Operands {
     const Value& value = d_.plan.value(v);
     const QuantizedLayout layout =
         quantized_layout(value.width, value.rows == Rows::kT ? d_.plan.key.t : d_.plan.key.r);
-    return {at(v), at(v) + layout.scales, static_cast<uint32_t>(layout.code_stride),
+    return {at(v), at(v) + layout.scales, at(v) + layout.bytes, static_cast<uint32_t>(layout.code_stride),
             static_cast<uint32_t>(layout.scale_stride)};
   }
   const GpuWeight& gpu(const Op& op, size_t i) const { return d_.weights[op.weights[i]]; }

@@ -20,52 +20,71 @@ layout(push_constant) uniform Push {
 } p;
 const uint kQuads = kValueDim / 4, kSlices = kThreads / kQuads;
 shared vec4 slices[kSlices * kQuads];
-shared float factors[kThreads], totals[kThreads], tops[kSubgroups];
+shared float factors[kThreads], totals[kSubgroups], tops[kSubgroups];
 
 vec2 part_of(uint t, uint page) {
   return partial_head(p.partial, p.pages, p.q_heads, kValueDim, t, page, gl_WorkGroupID.x).v[0];
 }
+vec4 sums_of(uint t, uint page, uint quad) {
+  return Vectors(partial_sums(p.partial, p.pages, p.q_heads, kValueDim, t, page, gl_WorkGroupID.x)).v[quad];
+}
+
+// Loads that wait for nothing: of the first pages, whether the row sees them or not.
+const uint kEarly = 2;
 
 void main() {
   const uint head = gl_WorkGroupID.x, t = gl_WorkGroupID.y, thread = thread_index();
+  const uint slice = min(thread / kQuads, kSlices - 1), quad = thread % kQuads;
   const bool padding = p.batch.v[t] < 0;
   const uint position = uint(p.batch.v[p.positions_at + t]);
+  vec2 part = part_of(t, min(thread, p.pages - 1));
+  vec4 early[kEarly];
+  [[unroll]] for (uint j = 0; j < kEarly; ++j) early[j] = sums_of(t, min(slice + j * kSlices, p.pages - 1), quad);
+  vec4 gate = vec4(0.0);
+  if (kGate != 0) gate = Vectors(p.gate + 4ul * (t * p.gate_stride + head * kValueDim)).v[quad];
   const uint begin = p.window > 0 && position + 1 > p.window ? position + 1 - p.window : 0;
   const uint first = begin / kPageTokens, end = padding ? first : position / kPageTokens + 1;
-  const uint slice = thread / kQuads, quad = thread % kQuads;
+  const uint from_page = first / kThreads * kThreads;  // pages go by kThreads
 
   float top = p.has_sinks != 0 ? p.sinks.v[head] : -kInfinity;
-  for (uint page = first + thread; page < end; page += kThreads) top = max(top, part_of(t, page).x);
+  for (uint from = from_page; from < end; from += kThreads) {
+    const uint page = from + thread;
+    if (page >= first && page < end) top = max(top, (from == 0 ? part : part_of(t, page)).x);
+  }
   top = subgroupMax(top);
   if (gl_SubgroupInvocationID == 0) tops[gl_SubgroupID] = top;
   barrier();
   for (uint i = 0; i < kSubgroups; ++i) top = max(top, tops[i]);
 
-  float total = p.has_sinks != 0 ? exp(p.sinks.v[head] - top) : 0.0;
+  float total = 0.0;
   vec4 sum = vec4(0.0);
-  for (uint from = first; from < end; from += kThreads) {
-    const uint here = min(kThreads, end - from);
-    barrier();
-    if (thread < here) {
-      const vec2 part = part_of(t, from + thread);
+  for (uint from = from_page; from < end; from += kThreads) {
+    const uint page = from + thread;
+    if (from > 0) barrier();
+    if (page >= first && page < end) {
+      if (from > 0) part = part_of(t, page);
       factors[thread] = exp(part.x - top);
-      totals[thread] = part.y;
+      total = fma(part.y, factors[thread], total);
     }
     barrier();
-    for (uint i = 0; i < here; ++i) total = fma(totals[i], factors[i], total);
-    for (uint i = (slice + kSlices - from % kSlices) % kSlices; i < here && slice < kSlices; i += kSlices) {
-      const vec4 values =
-          Vectors(partial_sums(p.partial, p.pages, p.q_heads, kValueDim, t, from + i, head)).v[quad];
-      sum = fma(values, vec4(factors[i]), sum);
+    [[unroll]] for (uint j = 0; j < kEarly; ++j) {
+      const uint page = slice + j * kSlices;
+      if (from == 0 && page >= first && page < end && page < kThreads) sum = fma(early[j], vec4(factors[page]), sum);
+    }
+    for (uint i = from == 0 ? slice + kEarly * kSlices : slice; i < kThreads && from + i < end; i += kSlices) {
+      if (from + i >= first) sum = fma(sums_of(t, from + i, quad), vec4(factors[i]), sum);
     }
   }
-  if (slice < kSlices) slices[thread] = sum;
+  total = subgroupAdd(total);
+  if (gl_SubgroupInvocationID == 0) totals[gl_SubgroupID] = total;
+  if (thread < kSlices * kQuads) slices[thread] = sum;
   barrier();
   if (thread < kQuads) {
+    total = p.has_sinks != 0 ? exp(p.sinks.v[head] - top) : 0.0;
+    for (uint i = 0; i < kSubgroups; ++i) total += totals[i];
     for (uint s = 1; s < kSlices; ++s) sum += slices[s * kQuads + thread];
     sum = padding ? vec4(0.0) : sum / total;
     if (kGate != 0) {
-      const vec4 gate = Vectors(p.gate + 4ul * (t * p.gate_stride + head * kValueDim)).v[thread];
       [[unroll]] for (uint j = 0; j < 4; ++j) sum[j] = activate(kGate - 1, gate[j]) * sum[j];
     }
     if (kInt8Out == 0) {
@@ -76,14 +95,13 @@ void main() {
   }
   if (kInt8Out == 0) return;
   barrier();
-  if (thread < kValueDim / 32) {
-    vec4 x[8];
-    [[unroll]] for (uint i = 0; i < 8; ++i) x[i] = slices[8 * thread + i];
-    const Quantized32 q = quantize(x);
-    const uint block = head * (kValueDim / 32) + thread;
-    QuadsOut codes = QuadsOut(p.y + uint64_t(t * p.y_stride));
-    codes.v[2 * block] = q.codes[0];
-    codes.v[2 * block + 1] = q.codes[1];
-    PairsOut(p.y_more).v[t * p.y_more_stride + block] = q.meta;
+  for (uint part = gl_SubgroupID; part < kValueDim / 32; part += kSubgroups) {
+    const uint lane = gl_SubgroupInvocationID, block = head * (kValueDim / 32) + part;
+    vec4 x = vec4(0.0);
+    if (lane < 8) x = slices[8 * part + lane];
+    uvec2 meta;
+    const uint word = quantize_by_lanes(x, meta);
+    if (lane < 8) WordsOut(p.y + uint64_t(t * p.y_stride)).v[8 * block + lane] = word;
+    if (lane == 0) PairsOut(p.y_more).v[t * p.y_more_stride + block] = meta;
   }
 }

@@ -50,19 +50,31 @@ void find_scales() {
   }
 }
 
+// Loaded long before they are wanted, by every subgroup.
+const uint kGateTurns = kGate != 0 ? (kValueDim + kLanes - 1) / kLanes : 1;
+void load_gates(uint t, out float gates[kGateTurns], out float gains[kGateTurns]) {
+  [[unroll]] for (uint j = 0; j < kGateTurns; ++j) {
+    const uint i = min(j * kLanes + gl_SubgroupInvocationID, kValueDim - 1);
+    gates[j] = p.gate.v[t * high(p.strides_dt) + gl_WorkGroupID.x * kValueDim + i];
+    gains[j] = p.gain != 0 ? Floats(p.gain).v[i] : 1.0;
+  }
+}
+
 // Norm, gate and int8 of a head, as gate_quant.comp has them.
-void store_gated(uint t) {
+void store_gated(uint t, float gates[kGateTurns], float gains[kGateTurns]) {
   const uint lane = gl_SubgroupInvocationID, head = gl_WorkGroupID.x;
   precise float squares = 0.0;
   for (uint i = lane; i < kValueDim; i += kLanes) squares += made[i] * made[i];
   squares = subgroupAdd(squares);
   precise const float factor = 1.0 / sqrt(squares / float(kValueDim) + p.eps);
   subgroupBarrier();
-  for (uint i = lane; i < kValueDim; i += kLanes) {
+  [[unroll]] for (uint j = 0; j < kGateTurns; ++j) {
+    const uint i = j * kLanes + lane;
+    if (i >= kValueDim) break;
     precise float y = made[i];
     y *= factor;
-    if (p.gain != 0) y *= Floats(p.gain).v[i];
-    made[i] = activate(kGate - 1, p.gate.v[t * high(p.strides_dt) + head * kValueDim + i]) * y;
+    y *= gains[j];
+    made[i] = activate(kGate - 1, gates[j]) * y;
   }
   subgroupMemoryBarrierShared();
   subgroupBarrier();
@@ -94,6 +106,10 @@ void main() {
   }
   for (uint t = part.begin; t < part.end; ++t) {
     const uint at = t * low(p.strides_qkv), keys = k_heads * kKeyDim;
+    float gates[kGateTurns], gains[kGateTurns];
+    if (kGate != 0) load_gates(t, gates, gains);
+    const float v = p.qkv.v[at + 2 * keys + h * kValueDim + column], b = p.b.v[t * high(p.strides_qkv) + h];
+    const float decay = p.decay.v[h], dt = p.dt.v[t * low(p.strides_dt) + h] + p.bias.v[h];
     barrier();
     for (uint i = thread; i < kKeyDim; i += kThreads) {
       q[i] = p.qkv.v[at + from * kKeyDim + i];
@@ -108,9 +124,7 @@ void main() {
     }
     old[thread] = old_sum;
     seen[thread] = seen_sum;
-    const float v = p.qkv.v[at + 2 * keys + h * kValueDim + column];
-    const float kept = exp(p.decay.v[h] * softplus(p.dt.v[t * low(p.strides_dt) + h] + p.bias.v[h]));
-    const float beta = sigmoid(p.b.v[t * high(p.strides_qkv) + h]);
+    const float kept = exp(decay * softplus(dt)), beta = sigmoid(b);
     barrier();
     old_sum = seen_sum = 0.0;
     for (uint i = 0; i < kParts; ++i) {
@@ -130,7 +144,7 @@ void main() {
     if (p.snapshots.v[t] >= 0) keep(p.snapshots.v[t], s);
     if (kGate != 0) {
       barrier();
-      if (gl_SubgroupID == 0) store_gated(t);
+      if (gl_SubgroupID == 0) store_gated(t, gates, gains);
     }
   }
   keep(part.to, s);

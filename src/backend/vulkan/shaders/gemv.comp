@@ -11,50 +11,63 @@
 layout(constant_id = 2) const uint kCols = 32;
 layout(constant_id = 3) const uint kTokens = 1;    // rows of x of a workgroup
 layout(constant_id = 4) const uint kEpilogue = 0;  // what becomes of the sums
-// 0: W is one; 1: an expert a slot; 2: and a slot has its own x; 3: a row reads the part of x of its head
+// 0: W is one; 1: an expert a slot; 2: and a slot has its own x; 3: a row reads the part of x of its head; 4: as 2, and a
+// row of y is the sum of all slots times their weights (moe_combine.comp)
 layout(constant_id = 5) const uint kExperts = 0;
 layout(constant_id = 6) const uint kAct = 0;       // ActKind of the epilogues with two products
 layout(constant_id = 7) const uint kStaged = 0;    // x is kept in shared memory
-const uint kPlain = 0, kSum = 1, kGlu = 2, kGluInt8 = 3;
-const uint kOwnInput = 2, kHeads = 3;
+layout(constant_id = 9) const uint kSlots = 1;     // kSummed: experts of a row
+layout(constant_id = 8) const uint kFolded = 0;    // scales of x lack their row's factor: sums are multiplied by it
+// kSumInt8: the sum, and int8 codes of sum · gain that lack their row's factor, and of each 32 the sum of their squares
+const uint kPlain = 0, kSum = 1, kGlu = 2, kGluInt8 = 3, kSumInt8 = 4;
+const uint kOwnInput = 2, kHeads = 3, kSummed = 4;
 layout(push_constant) uniform Push {
-  uint64_t w, up;      // of its slice's first row
+  uint64_t w, up;      // of its slice's first row; kSumInt8: up is the gain, 0: none
   Bytes grid_table;
   uint64_t x, x_more;  // codes and pairs
-  uint64_t bias, other;  // of the product; kSum: what is added; kGlu…: the bias of up
-  uint64_t y, y_more;  // f32; kGluInt8: codes and pairs
+  uint64_t bias, other;  // of the product; kSum…: what is added; kGlu…: the bias of up
+  uint64_t y, y_more;  // f32, and kSumInt8: codes; kGluInt8: codes and pairs
   Floats route;        // kExperts
   uint row_bytes, rows;  // rows: of y; kExperts: of a slot
   uint tokens, passes;   // rows of W that a subgroup makes
   uint strides_x;        // of x in 16 bytes; of pairs in 16 pairs, · 65536
-  uint strides_y;        // of y in 16 values; of other, or of y's pairs, in 16 values, · 65536
+  uint strides_y;        // of y in 16 values; of other, or of y's pairs, in 16 values, · 65536; kSumInt8: of y and other; of codes
   uint run, stride;      // of the slice
   uint route_stride;     // 3: rows of a head
+  float eps;
+  uint squares_at;       // kFolded: sums of squares of x, from its pairs on, in bytes
+  uint pairs_at;         // kSumInt8: from the codes on, in bytes
 } p;
 
 // A unit is 32 values of a row; a turn, one unit for each lane.
 const uint kUnits = kCols / 32, kTurns = (kUnits + kLanes - 1) / kLanes;
-const uint kDeep = kTurns > 1 ? 2 : 1;                     // units of a lane that are loaded together
+const uint kDeep = 2;                                      // units of a lane that are loaded together
+const bool kOneTurn = kTurns == 1;                         // then of two rows
 const uint kRowParts = (kTurns + kDeep - 1) / kDeep;       // loads of a row
-const bool kWhole = kUnits % (kLanes * kDeep) == 0;
-const bool kTwo = kEpilogue >= kGlu;                       // rows of W come in pairs: gate, up
+const bool kWhole = kUnits % (kOneTurn ? kLanes : kLanes * kDeep) == 0;
+const bool kTwo = kEpilogue == kGlu || kEpilogue == kGluInt8;     // rows of W come in pairs: gate, up
+const bool kBlocks = kEpilogue == kGluInt8 || kEpilogue == kSumInt8;  // a workgroup makes 32 values of each row of y
 const uint kSixteens = kCols / 16;
-// Of a row: the first 16 codes of all units, then their second; scales of the first, of the second, sums of both.
-shared uvec4 staged_codes[kStaged != 0 ? kTokens * kSixteens : 1];
-shared float staged_meta[kStaged != 0 ? 4 * kTokens * kUnits : 1];
-shared float made[kEpilogue == kGluInt8 ? 32 * kTokens : 1];
+// Of a row: the first 16 codes of all units, then their second; of a unit, scales of the first, of the second, sums of both.
+const uint kInputs = kTokens * kSlots;                     // rows of x of a workgroup: of a token one slot after another
+shared uvec4 staged_codes[kStaged != 0 ? kInputs * kSixteens : 1];
+shared vec4 staged_meta[kStaged != 0 ? kInputs * kUnits : 1];
+shared uint slot_row[kSlots];
+shared float slot_weight[kSlots];
+shared float made[kBlocks ? 32 * kTokens : 1];
 
 uint lane, first_token, slot, expert_row;
 uint64_t x_at, meta_at;
-float sums[kTokens], gates[kTokens];
+float sums[kTokens], gates[kTokens], factors[kTokens];
 
 uint x_stride() { return (p.strides_x & 65535) * 16; }            // bytes
 uint meta_stride() { return (p.strides_x >> 16) * 16; }
 uint y_stride() { return (p.strides_y & 65535) * 16; }
 uint other_stride() { return (p.strides_y >> 16) * 16; }
 
-uint64_t codes_row(uint t) { return x_at + uint64_t(min(first_token + t, p.tokens - 1) * x_stride()); }
-uint64_t meta_row(uint t) { return meta_at + uint64_t(min(first_token + t, p.tokens - 1) * meta_stride()) * 8; }
+uint token_of(uint i) { return min(first_token + i / kSlots, p.tokens - 1); }
+uint64_t codes_row(uint i) { return x_at + uint64_t(token_of(i) * x_stride() + i % kSlots * kCols); }
+uint64_t meta_row(uint i) { return meta_at + uint64_t(token_of(i) * meta_stride() + i % kSlots * kUnits) * 8; }
 
 // Sixteens a and b of a row: scales of both, then sums of both.
 vec4 meta_of(uint64_t row, uint a, uint b) {
@@ -65,102 +78,138 @@ vec4 meta_of(uint64_t row, uint a, uint b) {
 // ---- what x is
 
 // What a thread stages of int8 rows: loaded before the first of W, kept behind it.
-const uint kCodeTurns = kStaged != 0 ? (kTokens * kSixteens + kThreads - 1) / kThreads : 1;
-const uint kMetaTurns = kStaged != 0 ? (kTokens * kUnits + kThreads - 1) / kThreads : 1;
+const uint kCodeTurns = kStaged != 0 ? (kInputs * kSixteens + kThreads - 1) / kThreads : 1;
+const uint kMetaTurns = kStaged != 0 ? (kInputs * kUnits + kThreads - 1) / kThreads : 1;
 void load_int8(out uvec4 codes[kCodeTurns], out vec4 meta[kMetaTurns]) {
   [[unroll]] for (uint j = 0; j < kCodeTurns; ++j) {
-    const uint i = min(thread_index() + j * kThreads, kTokens * kSixteens - 1), at = i % kSixteens;
+    const uint i = min(thread_index() + j * kThreads, kInputs * kSixteens - 1), at = i % kSixteens;
     codes[j] = Quads(codes_row(i / kSixteens)).v[at < kUnits ? first_16(at) : second_16(at - kUnits)];
   }
   [[unroll]] for (uint j = 0; j < kMetaTurns; ++j) {
-    const uint i = min(thread_index() + j * kThreads, kTokens * kUnits - 1), u = i % kUnits;
+    const uint i = min(thread_index() + j * kThreads, kInputs * kUnits - 1), u = i % kUnits;
     meta[j] = meta_of(meta_row(i / kUnits), first_16(u), second_16(u));
   }
 }
 void stage_int8(uvec4 codes[kCodeTurns], vec4 meta[kMetaTurns]) {
   [[unroll]] for (uint j = 0; j < kCodeTurns; ++j) {
     const uint i = thread_index() + j * kThreads;
-    if (i < kTokens * kSixteens) staged_codes[i] = codes[j];
+    if (i < kInputs * kSixteens) staged_codes[i] = codes[j];
   }
   [[unroll]] for (uint j = 0; j < kMetaTurns; ++j) {
     const uint i = thread_index() + j * kThreads;
-    if (i >= kTokens * kUnits) break;
-    [[unroll]] for (uint k = 0; k < 4; ++k) staged_meta[(i / kUnits * 4 + k) * kUnits + i % kUnits] = meta[j][k];
+    if (i >= kInputs * kUnits) break;
+    staged_meta[i] = meta[j];
   }
 }
+
+// The row's factor from the sums of the squares of its blocks, by every subgroup for itself: a lane's part, loaded early.
+const uint kSquareTurns = kFolded != 0 ? (kUnits + kLanes - 1) / kLanes : 1;
+const uint kSquares = kTokens * kSquareTurns;
+void load_squares(out float squares[kSquares]) {
+  [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+    const uint row = min(first_token + t, p.tokens - 1);
+    [[unroll]] for (uint j = 0; j < kSquareTurns; ++j)
+      squares[t * kSquareTurns + j] =
+          Floats(meta_at + p.squares_at).v[row * meta_stride() + min(j * kLanes + lane, kUnits - 1)];
+  }
+}
+void find_factors(float squares[kSquares]) {
+  [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+    float sum = 0.0;
+    [[unroll]] for (uint j = 0; j < kSquareTurns; ++j)
+      sum += j * kLanes + lane < kUnits ? squares[t * kSquareTurns + j] : 0.0;
+    precise const float factor = 1.0 / sqrt(subgroupAdd(sum) / float(kCols) + p.eps);
+    factors[t] = factor;
+  }
+}
+
 // ---- rows of W
 
-// Which row of y the subgroup makes as its number `pass`.
-uint row_of_pass(uint pass) { return (gl_WorkGroupID.x * p.passes + pass) * kSubgroups + gl_SubgroupID; }
-
-uint64_t address_of(uint pass) {
-  const uint n = min(row_of_pass(kTwo ? pass / 2 : pass), p.rows - 1);
-  const uint64_t from = kTwo && pass % 2 == 1 ? p.up : p.w;
-  return from + uint64_t(row_of_slice(expert_row + n, 0, p.run, p.stride)) * p.row_bytes;
+// A pass makes one row of W. Which row of y it belongs to:
+const uint kPassesOfRow = kTwo ? 2 : kSlots;
+uint passes() { return p.passes * kPassesOfRow; }
+uint row_of_pass(uint pass) {
+  return (gl_WorkGroupID.x * p.passes + pass / kPassesOfRow) * kSubgroups + gl_SubgroupID;
 }
 
+uint64_t address_of(uint pass) {
+  const uint n = min(row_of_pass(pass), p.rows - 1);
+  const uint64_t from = kTwo && pass % 2 == 1 ? p.up : p.w;
+  const uint first = kExperts == kSummed ? slot_row[pass % kSlots] : expert_row;
+  return from + uint64_t(row_of_slice(first + n, 0, p.run, p.stride)) * p.row_bytes;
+}
+
+// What is loaded together: some units of one row, or the units of two rows.
+uint parts() { return kOneTurn ? (passes() + kDeep - 1) / kDeep : passes() * kRowParts; }
+uint pass_of(uint part, uint i) { return kOneTurn ? min(part * kDeep + i, passes() - 1) : part / kRowParts; }
+uint unit_of(uint part, uint i) { return kOneTurn ? lane : (part % kRowParts * kDeep + i) * kLanes + lane; }
+
 void load_part(uint part, out Raw raw[2]) {
-  const uint64_t row = address_of(part / kRowParts);
   [[unroll]] for (uint i = 0; i < kDeep; ++i) {
-    const uint u = (part % kRowParts * kDeep + i) * kLanes + lane;
-    raw[i] = load_unit(row, kWhole ? u : min(u, kUnits - 1));
+    const uint u = unit_of(part, i);
+    raw[i] = load_unit(address_of(pass_of(part, i)), kWhole ? u : min(u, kUnits - 1));
   }
 }
 
-void multiply_part(uint part, Raw raw[2]) {
-  const uint head = kExperts == kHeads ? min(row_of_pass(part / kRowParts), p.rows - 1) / p.route_stride : 0;
-  [[unroll]] for (uint i = 0; i < kDeep; ++i) {
-    const uint u = (part % kRowParts * kDeep + i) * kLanes + lane;
-    if (!kWhole && u >= kUnits) continue;
-    const Unit w = decode_unit(raw[i], u);
-    [[unroll]] for (uint t = 0; t < kTokens; ++t) {
-      uvec4 first, second;
-      vec4 meta;
-      if (kStaged != 0) {
-        first = staged_codes[t * kSixteens + u];
-        second = staged_codes[t * kSixteens + kUnits + u];
-        [[unroll]] for (uint k = 0; k < 4; ++k) meta[k] = staged_meta[(t * 4 + k) * kUnits + u];
-      } else {
-        const uint a = head * kSixteens + first_16(u), b = head * kSixteens + second_16(u);
-        first = Quads(codes_row(t)).v[a];
-        second = Quads(codes_row(t)).v[b];
-        meta = meta_of(meta_row(t), a, b);
-      }
-      precise float sum = sums[t];
-      sum = fma(w.scale.x * meta.x, float(dot_of_words(w.first, first)), sum);
-      sum = fma(w.scale.y * meta.y, float(dot_of_words(w.second, second)), sum);
-#ifndef NO_LOWS
-      sum = fma(-w.low.x * meta.x, meta.z, sum);
-      sum = fma(-w.low.y * meta.y, meta.w, sum);
-#endif
-      sums[t] = sum;
+void multiply_unit(Raw raw, uint u, uint pass) {
+  const uint head = kExperts == kHeads ? min(row_of_pass(pass), p.rows - 1) / p.route_stride : 0;
+  const Unit w = decode_unit(raw, u);
+  [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+    const uint from = t * kSlots + pass % kSlots;
+    uvec4 first, second;
+    vec4 meta;
+    if (kStaged != 0) {
+      first = staged_codes[from * kSixteens + u];
+      second = staged_codes[from * kSixteens + kUnits + u];
+      meta = staged_meta[from * kUnits + u];
+    } else {
+      const uint a = head * kSixteens + first_16(u), b = head * kSixteens + second_16(u);
+      first = Quads(codes_row(from)).v[a];
+      second = Quads(codes_row(from)).v[b];
+      meta = meta_of(meta_row(from), a, b);
     }
+    precise float sum = sums[t];
+    sum = fma(w.scale.x * meta.x, float(dot_of_words(w.first, first)), sum);
+    sum = fma(w.scale.y * meta.y, float(dot_of_words(w.second, second)), sum);
+#ifndef NO_LOWS
+    sum = fma(-w.low.x * meta.x, meta.z, sum);
+    sum = fma(-w.low.y * meta.y, meta.w, sum);
+#endif
+    sums[t] = sum;
   }
 }
 
 // ---- what becomes of a sum
 
-float bias_of(uint64_t biases, uint n) { return Floats(biases).v[expert_row + min(n, p.rows - 1)]; }
 float glu_of(float gate, float up) {
   if (kAct == kClampedSwiglu) up = (isnan(up) ? up : clamp(up, -7.0, 7.0)) + 1.0;
   return activate(kAct, gate) * up;
 }
 
 void finish_row(uint pass) {
-  const uint n = row_of_pass(kTwo ? pass / 2 : pass);
+  const uint n = row_of_pass(pass);
   const bool is_gate = kTwo && pass % 2 == 0;
   [[unroll]] for (uint t = 0; t < kTokens; ++t) {
     precise float y = subgroupAdd(sums[t]);
+    if (kFolded != 0) y *= factors[t];
     sums[t] = 0.0;
     const uint64_t biases = kTwo && !is_gate ? p.other : p.bias;
-    if (biases != 0) y += bias_of(biases, n);
+    const uint first = kExperts == kSummed ? slot_row[pass % kSlots] : expert_row;
+    if (biases != 0) y += Floats(biases).v[first + min(n, p.rows - 1)];
     if (is_gate) {
       gates[t] = y;
       continue;
     }
     if (kTwo) y = glu_of(gates[t], y);
+    if (kExperts == kSummed) {
+      const uint at = pass % kSlots;
+      precise const float sum = (at == 0 ? 0.0 : gates[t]) + slot_weight[at] * y;
+      gates[t] = sum;
+      if (at + 1 < kSlots) continue;
+      y = sum;
+    }
     const uint row = first_token + t;
-    if (kEpilogue == kGluInt8) {
+    if (kBlocks) {
       if (lane == 0) made[t * 32 + n % 32] = n < p.rows ? y : 0.0;
       continue;
     }
@@ -170,26 +219,77 @@ void finish_row(uint pass) {
   }
 }
 
-// A workgroup makes 32 values of each row.
-void store_int8() {
-  barrier();
-  const uint t = thread_index(), row = first_token + t;
-  if (t >= kTokens || row >= p.tokens) return;
-  vec4 x[8];
-  [[unroll]] for (uint i = 0; i < 8; ++i) {
-    [[unroll]] for (uint j = 0; j < 4; ++j) x[i][j] = made[t * 32 + 4 * i + j];
+void multiply_part(uint part, Raw raw[2]) {
+  [[unroll]] for (uint i = 0; i < kDeep; ++i) {
+    const uint u = unit_of(part, i);
+    if (kOneTurn && part * kDeep + i >= passes()) break;
+    if (kWhole || u < kUnits) multiply_unit(raw[i], u, pass_of(part, i));
+    if (kOneTurn) finish_row(part * kDeep + i);
   }
-  const Quantized32 q = quantize(x);
-  const uint block = slot * (p.rows / 32) + gl_WorkGroupID.x;
-  QuadsOut codes = QuadsOut(p.y + uint64_t(row * y_stride()));
-  codes.v[2 * block] = q.codes[0];
-  codes.v[2 * block + 1] = q.codes[1];
-  PairsOut(p.y_more).v[row * other_stride() + block] = q.meta;
+  if (!kOneTurn && part % kRowParts == kRowParts - 1) finish_row(part / kRowParts);
+}
+
+// ---- 32 values of a row: a subgroup's first eight lanes have four each
+
+const uint kBlockTurns = kEpilogue == kSumInt8 ? (kTokens + kSubgroups - 1) / kSubgroups : 1;
+uint quad_of_lane() { return gl_WorkGroupID.x * 8 + min(lane, 7); }
+// What is added to them, and their gain: loaded before the first of W.
+void load_added(out vec4 added[kBlockTurns], out vec4 gain) {
+  [[unroll]] for (uint j = 0; j < kBlockTurns; ++j) {
+    const uint row = min(first_token + gl_SubgroupID + j * kSubgroups, p.tokens - 1);
+    added[j] = Vectors(p.other + 4ul * (row * y_stride())).v[quad_of_lane()];
+  }
+  gain = p.up != 0 ? Vectors(p.up).v[quad_of_lane()] : vec4(1.0);
+}
+
+void store_int8(vec4 x, uint64_t codes, uint64_t pairs, uint block) {
+  uvec2 meta;
+  const uint word = quantize_by_lanes(x, meta);
+  if (lane < 8) WordsOut(codes).v[8 * block + lane] = word;
+  if (lane == 0) PairsOut(pairs).v[block] = meta;
+}
+
+void store_sum(uint row, vec4 x, vec4 gain) {
+  if (lane < 8) VectorsOut(p.y + 4ul * (row * y_stride())).v[quad_of_lane()] = x;
+  float squares = 0.0;
+  [[unroll]] for (uint j = 0; j < 4; ++j) squares = fma(x[j], x[j], squares);
+  squares = subgroupAdd(squares);
+  const uint block = gl_WorkGroupID.x;
+  // Rows of codes, then rows of pairs, then rows of sums of squares, all of them of as many rows.
+  const uint64_t pairs = p.y_more + p.pairs_at;
+  const uint rows = p.pairs_at / other_stride(), stride = (p.rows / 32 + 15) / 16 * 16;
+  if (lane == 0) Output(pairs + 8ul * (rows * stride)).v[row * stride + block] = squares;
+  store_int8(x * gain, p.y_more + row * other_stride(), pairs + 8ul * (row * stride), block);
+}
+
+void store_blocks(vec4 added[kBlockTurns], vec4 gain) {
+  barrier();
+  [[unroll]] for (uint j = 0; j < (kTokens + kSubgroups - 1) / kSubgroups; ++j) {
+    const uint t = gl_SubgroupID + j * kSubgroups, row = first_token + t;
+    if (t >= kTokens || row >= p.tokens) break;
+    vec4 x = vec4(0.0);
+    if (lane < 8) x = vec4(made[t * 32 + 4 * lane], made[t * 32 + 4 * lane + 1], made[t * 32 + 4 * lane + 2], made[t * 32 + 4 * lane + 3]);
+    if (kEpilogue == kSumInt8) {
+      if (lane < 8) x += added[j];
+      store_sum(row, x, gain);
+    } else {
+      const uint block = slot * (p.rows / 32) + gl_WorkGroupID.x;
+      store_int8(x, p.y + row * y_stride(), p.y_more + 8ul * (row * other_stride()), block);
+    }
+  }
+}
+
+void load_slots() {
+  for (uint i = thread_index(); i < kSlots; i += kThreads) {
+    slot_row[i] = uint(p.route.v[first_token * p.route_stride + i]) * p.rows;
+    slot_weight[i] = p.route.v[first_token * p.route_stride + kSlots + i];
+  }
+  barrier();
 }
 
 void main() {
   grid = p.grid_table;
-  const bool is_expert = kExperts != 0 && kExperts != kHeads;
+  const bool is_expert = kExperts != 0 && kExperts != kHeads && kExperts != kSummed;
   lane = gl_SubgroupInvocationID;
   first_token = gl_WorkGroupID.y * kTokens;
   slot = is_expert ? gl_WorkGroupID.z : 0;
@@ -197,25 +297,28 @@ void main() {
   x_at = p.x + (kExperts == kOwnInput ? slot * kCols : 0);
   meta_at = p.x_more + (kExperts == kOwnInput ? slot * (kCols / 32) * 8 : 0);
   [[unroll]] for (uint t = 0; t < kTokens; ++t) sums[t] = 0.0;
-  const uint parts = (kTwo ? 2 * p.passes : p.passes) * kRowParts;
+  const uint count = parts();
   Raw here[2], next[2];
   uvec4 codes[kCodeTurns];
-  vec4 meta[kMetaTurns];
+  vec4 meta[kMetaTurns], added[kBlockTurns], gain;
+  float squares[kSquares];
   if (kStaged != 0) load_int8(codes, meta);
+  if (kFolded != 0) load_squares(squares);
+  if (kEpilogue == kSumInt8) load_added(added, gain);
+  if (kExperts == kSummed) load_slots();
   load_part(0, here);
-  if (parts > 1) load_part(1, next);
+  if (count > 1) load_part(1, next);
   if (kStaged != 0) {
     stage_int8(codes, meta);
     barrier();
   }
-  for (uint part = 0; part < parts; part += 2) {
+  if (kFolded != 0) find_factors(squares);
+  for (uint part = 0; part < count; part += 2) {
     multiply_part(part, here);
-    if (part % kRowParts == kRowParts - 1) finish_row(part / kRowParts);
-    if (part + 2 < parts) load_part(part + 2, here);
-    if (part + 1 >= parts) break;
+    if (part + 2 < count) load_part(part + 2, here);
+    if (part + 1 >= count) break;
     multiply_part(part + 1, next);
-    if ((part + 1) % kRowParts == kRowParts - 1) finish_row((part + 1) / kRowParts);
-    if (part + 3 < parts) load_part(part + 3, next);
+    if (part + 3 < count) load_part(part + 3, next);
   }
-  if (kEpilogue == kGluInt8) store_int8();
+  if (kBlocks) store_blocks(added, gain);
 }

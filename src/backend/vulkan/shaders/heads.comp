@@ -28,6 +28,8 @@ layout(push_constant) uniform Push {
 } p;
 shared float head_values[kDim];
 
+float gain_of(uint head, uint i) { return p.gain != 0 ? Floats(p.gain).v[head * p.gain_step + i] : 1.0; }
+float angle_of(uint i) { return Floats(p.table).v[gl_WorkGroupID.y * p.table_stride + i]; }
 #include "head_parts.glsl"
 
 void main() {
@@ -44,10 +46,9 @@ void main() {
   }
   for (uint i = lane; i < kDim; i += kLanes) head_values[i] = p.x.v[t * p.x_stride + head * kDim + i];
   meet();
-  const uint64_t gain = p.gain != 0 ? p.gain + 4 * head * p.gain_step : 0ul;
-  if (kNorm == 1) norm_head(0, kDim, gain, p.eps);
-  if (p.n_rot > 0) rotate_head(0, p.n_rot, p.neox != 0, p.table + 4ul * (t * p.table_stride));
-  if (kNorm == 2) norm_head(0, kDim, gain, p.eps);
+  if (kNorm == 1) norm_head(0, kDim, head, p.eps);
+  if (p.n_rot > 0) rotate_head(0, p.n_rot, p.neox != 0);
+  if (kNorm == 2) norm_head(0, kDim, head, p.eps);
   for (uint i = lane; i < kDim; i += kLanes) {
     if (kToPages == 0) {
       Output(p.y).v[at + i] = head_values[i];

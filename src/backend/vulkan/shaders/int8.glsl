@@ -11,6 +11,9 @@ int dot_of_words(uvec4 a, uvec4 b) {
          dot_of_bytes(int(a.z), int(b.z), 0) + dot_of_bytes(int(a.w), int(b.w), 0);
 }
 
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer WordsOut {
+  uint v[];
+};
 struct Quantized32 {
   uvec4 codes[2];
   uvec2 meta;  // the scale's bits; sums of both halves, 16 bits each
@@ -43,4 +46,24 @@ Quantized32 quantize(vec4 x[8]) {
   q.meta.x = finite ? floatBitsToUint(largest / 127.0) : 0x7fc00000u;
   q.meta.y = uint(sums.x & 65535) | uint(sums.y) << 16;
   return q;
+}
+
+// The same of 32 values that the first eight lanes of a subgroup hold, four each: the lane's word of codes. Other lanes
+// bring zeros; all know `meta`.
+uint quantize_by_lanes(vec4 x, out uvec2 meta) {
+  const vec4 size = abs(x);
+  const float largest = subgroupMax(max(max(size.x, size.y), max(size.z, size.w)));
+  const bool finite = subgroupMax(all(lessThan(size, vec4(kInfinity))) ? 0.0 : 1.0) == 0.0;
+  const float inverse = finite && largest > 0.0 ? 127.0 / largest : 0.0;
+  ivec4 code = ivec4(0);
+  if (inverse > 0.0) {
+    const vec4 scaled = clamp(roundEven(x * inverse), vec4(-127.0), vec4(127.0));
+    code = ivec4(mix(scaled, vec4(0.0), equal(x, vec4(0.0))));
+  }
+  const int sum = code.x + code.y + code.z + code.w;
+  const int first = subgroupAdd(gl_SubgroupInvocationID < 4 ? sum : 0);
+  const int second = subgroupAdd(gl_SubgroupInvocationID >= 4 ? sum : 0);
+  meta.x = finite ? floatBitsToUint(largest / 127.0) : 0x7fc00000u;
+  meta.y = uint(first & 65535) | uint(second) << 16;
+  return uint(code.x & 255) | uint(code.y & 255) << 8 | uint(code.z & 255) << 16 | uint(code.w) << 24;
 }

@@ -16,6 +16,8 @@ layout(push_constant) uniform Push {
   uint groups_used, group_by_two;
 } p;
 shared float own[kExperts], choice[kExperts], group_score[kGroups];
+shared float picked[kExperts];  // weights of the selected, in their order
+shared uint picked_at[kExperts];
 
 void meet() {
   subgroupMemoryBarrierShared();
@@ -52,20 +54,39 @@ void drop_groups() {
   meet();
 }
 
-// The largest choice, the lowest number among equals.
-uint select() {
+// Words in the order of floats: whole numbers are compared over a subgroup at once.
+uint order_of(float x) {
+  const uint bits = floatBitsToUint(x == 0.0 ? 0.0 : x);
+  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+}
+
+// The `used` largest choices, the lowest number first among equals. A lane looks at its own experts in registers.
+const uint kTurns = (kExperts + kLanes - 1) / kLanes;
+void select() {
   const uint lane = gl_LocalInvocationID.x;
-  float top = -kInfinity;
-  uint at = kExperts;
-  for (uint e = lane; e < kExperts; e += kLanes) {
-    const float x = shown(choice[e]);
-    if (at == kExperts || x > top) {
-      top = x;
-      at = e;
+  uint left[kTurns];
+  [[unroll]] for (uint j = 0; j < kTurns; ++j) {
+    const uint e = j * kLanes + lane;
+    left[j] = e < kExperts ? order_of(shown(choice[e])) : 0;  // 0: there is none
+  }
+  for (uint i = 0; i < p.used; ++i) {
+    uint top = 0, at = kExperts;
+    [[unroll]] for (uint j = 0; j < kTurns; ++j) {
+      if (left[j] <= top) continue;
+      top = left[j];
+      at = j * kLanes + lane;
+    }
+    const uint best = subgroupMax(top);
+    const uint e = subgroupMin(top == best ? at : kExperts);
+    [[unroll]] for (uint j = 0; j < kTurns; ++j) {
+      if (j * kLanes + lane == e) left[j] = order_of(-kInfinity);
+    }
+    if (lane == 0) {
+      picked_at[i] = e;
+      picked[i] = own[e];
     }
   }
-  const float best = subgroupMax(top);
-  return subgroupMin(at < kExperts && top == best ? at : kExperts);
+  meet();
 }
 
 void main() {
@@ -87,31 +108,19 @@ void main() {
   meet();
   if (p.groups_used < kGroups) drop_groups();
   const uint out_at = t * p.route_stride;
-  for (uint i = 0; i < p.used; ++i) {
-    const uint e = select();
-    meet();
-    if (lane == 0) {
-      p.route.v[out_at + i] = float(e);
-      p.route.v[out_at + p.used + i] = own[e];
-      choice[e] = -kInfinity;
-    }
-    meet();
-  }
-  if (lane != 0) return;
+  select();
+  float top = -kInfinity, all = 0.0, selected = 0.0;
   if (p.score == kSoftmaxOfSelected) {
-    float top = -kInfinity, all = 0.0;
-    for (uint i = 0; i < p.used; ++i) top = max(top, p.route.v[out_at + p.used + i]);
-    for (uint i = 0; i < p.used; ++i) all += exp(p.route.v[out_at + p.used + i] - top);
-    for (uint i = 0; i < p.used; ++i)
-      p.route.v[out_at + p.used + i] = exp(p.route.v[out_at + p.used + i] - top) / all;
+    for (uint i = 0; i < p.used; ++i) top = max(top, picked[i]);
+    for (uint i = 0; i < p.used; ++i) selected += exp(picked[i] - top);
   }
-  float all = 0.0;
-  for (uint i = 0; i < p.used; ++i) all += p.route.v[out_at + p.used + i];
-  for (uint i = 0; i < p.used; ++i) {
-    float w = p.route.v[out_at + p.used + i];
+  for (uint i = 0; i < p.used; ++i) all += p.score == kSoftmaxOfSelected ? exp(picked[i] - top) / selected : picked[i];
+  for (uint i = lane; i < p.used; i += kLanes) {
+    float w = p.score == kSoftmaxOfSelected ? exp(picked[i] - top) / selected : picked[i];
     if (p.renormalize != 0) w /= max(all, p.min_sum);
     w *= p.scale;
-    if (p.has_scale != 0) w *= p.expert_scale.v[uint(p.route.v[out_at + i])];
+    if (p.has_scale != 0) w *= p.expert_scale.v[picked_at[i]];
+    p.route.v[out_at + i] = float(picked_at[i]);
     p.route.v[out_at + p.used + i] = w;
   }
 }
