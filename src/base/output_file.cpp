@@ -78,6 +78,12 @@ Result<> OutputFile::write(std::span<const std::byte> bytes) {
   return {};
 }
 
+Result<> OutputFile::extend(uint64_t bytes) {
+  ENSURE(fd_ >= 0);
+  if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) return cannot(path_, "made larger");
+  return {};
+}
+
 Result<> OutputFile::commit() {
   ENSURE(fd_ >= 0);
   if (fsync(fd_) != 0) return cannot(path_, "written to the disk");

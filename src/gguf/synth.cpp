@@ -88,7 +88,7 @@ Result<> synthesize(const SynthSpec& spec, const std::string& path) {
   for (const SynthTensor& tensor : spec.tensors) {
     writer.add_tensor(tensor.name, tensor.type, tensor.dims, TRY(make_source(spec, tensor, pools)));
   }
-  return writer.write(path);
+  return spec.hollow ? writer.write_hollow(path) : writer.write(path);
 }
 
 }  // namespace brass::gguf

@@ -30,6 +30,7 @@ struct SynthSpec {
   float magnitude = 0.02f;
   // Values repeat after some megabytes of a format: files of gigabytes in seconds, where only sizes matter.
   bool pooled = false;
+  bool hollow = false;  // no values: zeros that take no room on the disk, for what asks for sizes alone
 };
 
 // Errors: as Writer::write; a tensor whose type is not one of all_formats(); an offset on a tensor that is

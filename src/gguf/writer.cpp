@@ -171,6 +171,18 @@ Result<> Writer::write(const std::string& path) const {
   return file.commit();
 }
 
+Result<> Writer::write_hollow(const std::string& path) const {
+  const uint32_t alignment = TRY(within(path, checked_alignment()));
+  const std::vector<uint64_t> sizes = TRY(within(path, checked_sizes()));
+  const std::vector<std::byte> head = TRY(within(path, header(sizes, alignment)));
+  uint64_t bytes = head.size();
+  for (const uint64_t size : sizes) bytes += (size + alignment - 1) / alignment * alignment;
+  OutputFile file = TRY(OutputFile::create(path));
+  TRY_VOID(file.write(head));
+  TRY_VOID(file.extend(bytes));
+  return file.commit();
+}
+
 Result<std::vector<std::byte>> Writer::to_bytes() const {
   std::vector<std::byte> out;
   TRY(write_to([&](std::span<const std::byte> bytes) -> Result<> {

@@ -67,6 +67,8 @@ class Writer {
 
   // Errors: names, shapes, sizes or an alignment that no reader accepts; the disk; what a source returns.
   Result<> write(const std::string& path) const;
+  // All but the tensors' values, which are zeros and take no room on the disk.
+  Result<> write_hollow(const std::string& path) const;
   Result<std::vector<std::byte>> to_bytes() const;
 
  private:

@@ -1,10 +1,10 @@
 // brass-synth: a GGUF file of a published model's sizes, types and vocabulary with random weights.
 //
-//   brass-synth SHAPE.json OUT.gguf [--mix Q4_K_M] [--layers N] [--seed N] [--exact]
+//   brass-synth SHAPE.json OUT.gguf [--mix Q4_K_M] [--layers N] [--seed N] [--exact | --hollow]
 //
 // Speed and memory of a model can be measured where its weights cannot be had: shapes/ holds some. What it says is
 // noise. --layers cuts a model to its first N blocks (per-layer arrays too). --exact draws every weight by itself
-// instead of repeating some megabytes.
+// instead of repeating some megabytes. --hollow writes none, for what asks for sizes alone (brass explain).
 #include "gguf/synth.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ struct Flags {
   std::string shape, out, mix = "Q4_K_M";
   uint32_t layers = 0;
   uint64_t seed = 1;
-  bool exact = false;
+  bool exact = false, hollow = false;
 };
 
 Result<Flags> read_flags(int argc, char** argv) {
@@ -35,6 +35,8 @@ Result<Flags> read_flags(int argc, char** argv) {
     if (takes_value && i + 1 == argc) return wrong_use("flag {}: a value is missing", word);
     if (word == "--exact") {
       flags.exact = true;
+    } else if (word == "--hollow") {
+      flags.hollow = true;
     } else if (word == "--mix") {
       flags.mix = argv[++i];
     } else if (word == "--layers") {
@@ -52,7 +54,7 @@ Result<Flags> read_flags(int argc, char** argv) {
     }
   }
   if (flags.out.empty())
-    return wrong_use("usage: brass-synth SHAPE.json OUT.gguf [--mix M] [--layers N] [--seed N] [--exact]");
+    return wrong_use("usage: brass-synth SHAPE.json OUT.gguf [--mix M] [--layers N] [--seed N] [--exact | --hollow]");
   return flags;
 }
 
@@ -122,6 +124,7 @@ Result<> run(const Flags& flags) {
   out.metadata.emplace_back("general.name", std::filesystem::path(flags.shape).stem().string() + ", random");
   out.seed = flags.seed;
   out.pooled = !flags.exact;
+  out.hollow = flags.hollow;
   add_vocabulary(out, shape.vocabulary);
   for (const ShapedTensor& t : model.tensors) out.tensors.push_back(filled(t));
   TRY_VOID(gguf::synthesize(out, flags.out));
