@@ -26,7 +26,7 @@ class OutputFile {
 
   Result<> write(std::span<const std::byte> bytes);
   Result<> extend(uint64_t bytes);  // to this size, by zeros that take no room on the disk
-  Result<> commit();  // once; replaces a file that has the target's name
+  Result<> commit();                // once; replaces a file that has the target's name
 
   int descriptor() const { return fd_; }  // for what write() cannot do (reflinks); the position is shared
   const std::string& temporary_path() const { return temporary_; }

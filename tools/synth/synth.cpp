@@ -54,7 +54,8 @@ Result<Flags> read_flags(int argc, char** argv) {
     }
   }
   if (flags.out.empty())
-    return wrong_use("usage: brass-synth SHAPE.json OUT.gguf [--mix M] [--layers N] [--seed N] [--exact | --hollow]");
+    return wrong_use(
+        "usage: brass-synth SHAPE.json OUT.gguf [--mix M] [--layers N] [--seed N] [--exact | --hollow]");
   return flags;
 }
 
