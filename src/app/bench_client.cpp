@@ -5,14 +5,14 @@
 #include <thread>
 
 #include "app/bench_flags.h"
+#include "app/bench_machine.h"
 #include "app/bench_prose.h"
 #include "app/completion_stream.h"
 #include "app/http_stream.h"
 #include "app/terminal.h"
-#include "report/format.h"
-#include "report/phases.h"
+#include "app/version.h"
+#include "report/bench_report.h"
 #include "report/rates.h"
-#include "report/statistics.h"
 #include "report/workload.h"
 
 namespace brass::app {
@@ -20,6 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
+using report::ServedLevel;
 
 constexpr size_t kUsualBytesAToken = 4;
 constexpr int kMostAtOnce = 256;
@@ -27,18 +28,6 @@ constexpr int kMostAtOnce = 256;
 struct Server {
   std::string base, model;  // base: up to and including /v1
   std::vector<std::string> headers;
-};
-
-// One level of concurrency on one workload.
-struct Level {
-  report::Workload workload;
-  uint32_t at_once = 1;
-  std::vector<double> ttft, gaps, prefill_tps, decode_tps;
-  std::vector<double> cached_ttft;  // the same prompts again
-  uint64_t prompt_tokens = 0, reply_tokens = 0;
-  bool server_counts = true;
-  double seconds = 0;  // from the first request to the last byte
-  std::vector<std::string> errors;
 };
 
 Result<Server> find_server(const BenchFlags& flags) {
@@ -88,9 +77,10 @@ std::string prompt_text(double bytes, uint64_t number) {
   return text;
 }
 
-void add(Level& level, const CompletionStream& s, uint32_t wanted_prompt) {
+void add(ServedLevel& level, const CompletionStream& s, uint32_t wanted_prompt) {
   const uint32_t prompt = s.prompt_tokens().value_or(wanted_prompt);
   level.ttft.push_back(s.ttft());
+  level.decode.push_back(s.decode());
   for (size_t i = 1; i < s.text_times().size(); i++)
     level.gaps.push_back(s.text_times()[i] - s.text_times()[i - 1]);
   if (const auto tps = report::prefill_tps(prompt, s.cached_tokens().value_or(0), s.ttft()))
@@ -101,80 +91,61 @@ void add(Level& level, const CompletionStream& s, uint32_t wanted_prompt) {
   level.server_counts = level.server_counts && s.counted_by_server();
 }
 
-Level run_level(const Server& server, const report::Workload& w, uint32_t at_once, double bytes_a_token,
-                uint64_t& number) {
-  Level level{.workload = w, .at_once = at_once};
-  std::vector<std::string> prompts;
-  for (uint32_t i = 0; i < at_once; i++) prompts.push_back(prompt_text(w.prompt * bytes_a_token, number++));
-  std::vector<Result<CompletionStream>> results(at_once, CompletionStream());
+// So many requests at the same time, with prompts that no cache has seen.
+void run_round(const Server& server, const std::vector<std::string>& prompts, ServedLevel& level) {
+  const size_t n = prompts.size();
+  std::vector<Result<CompletionStream>> results(n, CompletionStream());
   const auto begin = Clock::now();
   {
     std::vector<std::jthread> threads;
-    for (uint32_t i = 0; i < at_once; i++)
-      threads.emplace_back([&, i] { results[i] = complete(server, prompts[i], w.reply); });
+    for (size_t i = 0; i < n; i++)
+      threads.emplace_back([&, i] { results[i] = complete(server, prompts[i], level.workload.reply); });
   }
-  level.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  level.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   for (const auto& r : results) {
     if (r)
-      add(level, *r, w.prompt);
-    else
+      add(level, *r, level.workload.prompt);
+    else if (!interrupted())
       level.errors.push_back(r.error().message);
   }
-  if (level.errors.empty() && at_once == 1 && !interrupted())
-    if (const auto again = complete(server, prompts[0], 2)) level.cached_ttft.push_back(again->ttft());
+}
+
+ServedLevel run_level(const Server& server, const report::Workload& w, uint32_t at_once, uint32_t rounds,
+                      double bytes_a_token, uint64_t& number) {
+  ServedLevel level{.workload = w, .at_once = at_once};
+  for (uint32_t round = 0; round < rounds && !interrupted() && level.errors.empty(); round++) {
+    std::vector<std::string> prompts;
+    for (uint32_t i = 0; i < at_once; i++) prompts.push_back(prompt_text(w.prompt * bytes_a_token, number++));
+    run_round(server, prompts, level);
+    if (level.errors.empty() && at_once == 1 && !interrupted())
+      if (const auto again = complete(server, prompts[0], 2)) level.repeated_ttft.push_back(again->ttft());
+  }
   return level;
 }
 
-Json level_json(const Level& l) {
-  Json out{{"workload", {{"prompt", l.workload.prompt}, {"reply", l.workload.reply}}},
-           {"concurrency", l.at_once},
-           {"prompt_tokens", l.prompt_tokens},
-           {"reply_tokens", l.reply_tokens},
-           {"tokens_counted_by_server", l.server_counts},
-           {"seconds", l.seconds},
-           {"ttft_s", l.ttft},
-           {"ttft_repeated_prompt_s", l.cached_ttft},
-           {"prefill_tps", l.prefill_tps},
-           {"decode_tps", l.decode_tps},
-           {"errors", l.errors}};
-  if (!l.gaps.empty())
-    out["latency_s"] = {{"p50", report::percentile(l.gaps, 0.5)},
-                        {"p95", report::percentile(l.gaps, 0.95)},
-                        {"p99", report::percentile(l.gaps, 0.99)}};
-  return out;
-}
-
-std::string level_text(const Level& l) {
-  std::string text = fmt::format("  {} {}, {} at once: {} prompt and {} reply tokens{}\n", l.workload.name,
-                                 report::format_shape(l.workload), l.at_once, l.prompt_tokens, l.reply_tokens,
-                                 l.server_counts ? "" : " (chunks: the server counts none)");
-  if (!l.ttft.empty()) {
-    const auto middle = [](const std::vector<double>& v) {
-      return v.empty() ? std::optional<double>() : report::median(v);
-    };
-    text += fmt::format(
-        "    time to first token {} (p95 {}){}\n", report::format_seconds(report::median(l.ttft)),
-        report::format_seconds(report::percentile(l.ttft, 0.95)),
-        l.cached_ttft.empty()
-            ? ""
-            : fmt::format(", {} for the same prompt again", report::format_seconds(l.cached_ttft[0])));
-    text += fmt::format(
-        "    prefill {} (from the time to the first token), decode {} each; in all {} of replies\n",
-        report::format_tps(middle(l.prefill_tps)), report::format_tps(middle(l.decode_tps)),
-        report::format_tps(static_cast<double>(l.reply_tokens) / l.seconds));
+// One client's requests are the report's workloads; the first of them its two numbers.
+void add_row(const ServedLevel& l, report::BenchReport& report) {
+  if (l.at_once != 1 || l.ttft.empty()) return;
+  report::WorkloadRow row{.workload = l.workload};
+  const double ttft = report::median(l.ttft);
+  row.measured = report::MeasuredWorkload{.phases = {ttft, report::median(l.decode)},
+                                          .ttft = ttft,
+                                          .repetitions = static_cast<uint32_t>(l.ttft.size())};
+  if (!l.gaps.empty()) {
+    row.measured->latency_p50 = report::percentile(l.gaps, 0.5);
+    row.measured->latency_p95 = report::percentile(l.gaps, 0.95);
+    row.measured->latency_p99 = report::percentile(l.gaps, 0.99);
   }
-  if (!l.gaps.empty())
-    text += fmt::format("    between chunks p50 {}, p95 {}, p99 {}\n",
-                        report::format_seconds(report::percentile(l.gaps, 0.5)),
-                        report::format_seconds(report::percentile(l.gaps, 0.95)),
-                        report::format_seconds(report::percentile(l.gaps, 0.99)));
-  if (l.at_once == 1 && !l.ttft.empty() && !l.decode_tps.empty()) {
-    const report::Phases p{l.ttft[0], l.seconds - l.ttft[0]};
-    text += fmt::format("    {} in all, {:.0f} % of it prefill\n", report::format_seconds(p.total()),
-                        p.prefill_share() * 100);
-  }
-  for (const std::string& error : l.errors) text += "    failed: " + error + "\n";
-  return text;
+  if (!l.repeated_ttft.empty())
+    row.measured_cached = report::Phases{report::median(l.repeated_ttft), row.measured->phases.decode};
+  report.workloads.push_back(row);
+  if (report.headline_prompt != 0 || l.prefill_tps.empty()) return;
+  report.headline_prompt = static_cast<uint32_t>(l.prompt_tokens / l.ttft.size());
+  for (const double tps : l.prefill_tps) report.headline_prefill.push_back(report.headline_prompt / tps);
+  report::DepthRow depth{
+      .depth = report.headline_prompt, .decode = {}, .ttft_cached = l.repeated_ttft, .ttft_warm = ttft};
+  for (const double tps : l.decode_tps) depth.decode.push_back(1 / tps);
+  report.depths.push_back(std::move(depth));
 }
 
 Result<std::vector<uint32_t>> levels_of(const BenchFlags& flags) {
@@ -197,6 +168,7 @@ Result<> bench_client(const BenchFlags& flags) {
   std::vector<report::Workload> workloads;
   for (const std::string& text : flags.workloads) workloads.push_back(TRY(report::parse_workload(text)));
   if (workloads.empty()) workloads.push_back(report::named_workloads()[0]);
+  const uint32_t rounds = flags.rounds > 0 ? flags.rounds : 1;
   const Server server = TRY(find_server(flags));
   catch_interrupts();
   // How long a token is in this server's vocabulary; warms the server up, too.
@@ -207,29 +179,28 @@ Result<> bench_client(const BenchFlags& flags) {
   const double bytes_a_token = first.prompt_tokens() && *first.prompt_tokens() > 0
                                    ? static_cast<double>(sample.size()) / *first.prompt_tokens()
                                    : double{kUsualBytesAToken};
-  Json list = Json::array();
-  std::string text =
-      fmt::format("{} at {}\n  {:.2f} bytes of prompt a token{}\n", server.model, server.base, bytes_a_token,
-                  first.prompt_tokens() ? "" : " (assumed: the server counts none)");
+  report::BenchReport report;
+  report.head = {
+      {"model", server.model},
+      {"server", server.base},
+      {"prompt", fmt::format("prose that the program carries, {:.2f} bytes a token{}", bytes_a_token,
+                             first.prompt_tokens() ? "" : " (assumed: the server counts none)")},
+      {"method",
+       fmt::format("{} rounds a level, after one short request; the time to the first token holds the "
+                   "network and the server's queue",
+                   rounds)},
+      {"version", version_text()},
+      {"date", now_text()}};
   size_t errors = 0;
   for (const report::Workload& w : workloads)
     for (const uint32_t at_once : levels) {
       if (interrupted()) break;
-      const Level level = run_level(server, w, at_once, bytes_a_token, number);
-      list.push_back(level_json(level));
-      text += level_text(level);
-      errors += level.errors.size();
+      report.served.push_back(run_level(server, w, at_once, rounds, bytes_a_token, number));
+      add_row(report.served.back(), report);
+      errors += report.served.back().errors.size();
     }
-  if (interrupted()) text += "  Partial: Ctrl-C.\n";
-  const std::string json = Json{{"format", "brass bench client 1"},
-                                {"complete", !interrupted()},
-                                {"server", server.base},
-                                {"model", server.model},
-                                {"levels", list}}
-                               .dump(1, ' ', false, Json::error_handler_t::replace) +
-                           "\n";
-  fmt::print("{}", flags.json ? json : text);
-  if (!flags.out.empty()) TRY_VOID(write_out(flags.out, "client.json", json));
+  if (interrupted()) report.stopped = "Ctrl-C before all levels were measured";
+  TRY_VOID(show_report(flags, report));
   if (errors > 0) return fail("{} requests failed", errors);
   return {};
 }

@@ -1,4 +1,5 @@
 // brass bench compare: two reports, or two settings measured in turns.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -51,6 +52,7 @@ Result<std::string> judge_differences(const std::vector<std::string>& different,
 }
 
 Result<> compare_files(const BenchFlags& flags) {
+  if (flags.rounds > 0) return wrong_use("flag --rounds: two reports have the rounds that they have");
   const report::SavedReport a =
       TRY(within(flags.second, report::parse_saved_report(TRY(read_text_file(flags.second)))));
   const report::SavedReport b =
@@ -104,8 +106,13 @@ Result<ModelFlags> side_flags(const ModelFlags& common, const std::string& model
 
 struct Side {
   std::unique_ptr<Meter> meter;
-  SequenceId kept = -1;  // the prefix behind which decode is measured
-  std::vector<double> prefill, decode, deep_decode;
+  std::string driver;                                // with the device's kind: "cpu, none; Linux 6.1.0"
+  SequenceId kept = -1;                              // the prefix behind which decode is measured
+  std::vector<double> prefill, decode, deep_decode;  // seconds, one a round
+  void keep_rounds(size_t most) {
+    for (std::vector<double>* rounds : {&prefill, &decode, &deep_decode})
+      if (rounds->size() > most) rounds->resize(most);
+  }
 };
 
 constexpr uint32_t kDeep = 2048;
@@ -116,6 +123,7 @@ Result<Side> open_side(const ModelFlags& flags) {
   const uint32_t context =
       std::min(model->info.context_length, flags.context != 0 ? flags.context : kDeep + 2 * kDecodeTokens);
   side.meter = TRY(Meter::open(flags, {.context = context, .held = 1}));
+  side.driver = fmt::format("{}, {}", flags.device, TRY(driver_text(*side.meter, flags)));
   if (context >= kDeep + kDecodeTokens + 2) {
     side.kept = TRY(side.meter->engine().create_sequence());
     TRY_VOID(side.meter->extend(side.kept, kDeep));
@@ -130,19 +138,19 @@ Result<> measure_round(Side& side, uint32_t prompt, bool counts) {
   double deep = 0;
   if (side.kept >= 0) {
     const Request r = TRY(meter.request_behind(side.kept, kDecodeTokens + 1));
-    deep = r.decode() / static_cast<double>(r.gaps.size());
+    deep = r.decode / std::max(1.0, static_cast<double>(r.gaps.size()));
   }
-  if (!counts) return {};
+  if (!counts || interrupted()) return {};
   side.prefill.push_back(prefill);
-  side.decode.push_back(shallow.decode() / static_cast<double>(shallow.gaps.size()));
+  side.decode.push_back(shallow.decode / static_cast<double>(shallow.gaps.size()));
   if (side.kept >= 0) side.deep_decode.push_back(deep);
   return {};
 }
 
+// Threads and tiers of one device may differ: they are what is compared.
 std::vector<std::string> live_differences(Side& a, Side& b) {
   std::vector<std::string> different;
-  const auto kind = [](Side& side) { return side.meter->engine().device().caps().name.substr(0, 3); };
-  if (kind(a) != kind(b)) different.push_back(fmt::format("the devices ({} and {})", kind(a), kind(b)));
+  if (a.driver != b.driver) different.push_back(fmt::format("the drivers ({} and {})", a.driver, b.driver));
   if (weights_sha256(*a.meter->model().file) != weights_sha256(*b.meter->model().file))
     different.push_back("the files");
   if (a.meter->prompt_sha256() != b.meter->prompt_sha256()) different.push_back("the tokens of the prompt");
@@ -164,7 +172,9 @@ Result<> compare_live(const BenchFlags& flags) {
     TRY_VOID(measure_round(round % 2 == 0 ? a : b, prompt, round > 0));
     TRY_VOID(measure_round(round % 2 == 0 ? b : a, prompt, round > 0));
     if (!interrupted()) continue;
-    notes.push_back(fmt::format("Partial: Ctrl-C after round {} of {}.", round, rounds));
+    a.keep_rounds(b.prefill.size());  // both sides of a round count, or neither
+    b.keep_rounds(a.prefill.size());
+    notes.push_back(fmt::format("Partial: Ctrl-C after {} of {} rounds.", a.prefill.size(), rounds));
     break;
   }
   std::vector<report::ComparedFigure> figures;

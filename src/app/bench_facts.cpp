@@ -6,6 +6,7 @@
 
 #include "app/bench_machine.h"
 #include "app/version.h"
+#include "backend/vulkan/device.h"
 #include "hub/digest.h"
 #include "report/format.h"
 
@@ -36,7 +37,25 @@ bool has_experts(const Graph& graph) {
   return std::ranges::any_of(graph.ops, [](const Op& op) { return op.kind == OpKind::kMoeLinear; });
 }
 
+// Weights that somebody drew (brass-synth says so in the name) choose experts as dice do.
+std::string routing_text(Meter& meter) {
+  if (meter.random_prompt()) return "random routing: the text is random token ids";
+  const auto name = meter.model().file->find_string("general.name");
+  if (name && *name && (*name)->ends_with(", random")) return "random routing: the weights are random";
+  return "as the text asks for";
+}
+
 }  // namespace
+
+Result<std::string> driver_text(Meter& meter, const ModelFlags& flags) {
+  if (flags.device != "vulkan") return "none; " + system_name();
+  const std::string device = meter.engine().device().describe();
+  for (const VulkanInfo& info : TRY(vulkan_devices()))
+    if (device.find(info.name) != std::string::npos &&
+        (flags.gpu < 0 || static_cast<uint32_t>(flags.gpu) == info.index))
+      return fmt::format("{}; {}", info.driver, system_name());
+  return fail("{}: no driver says that it is its", device);
+}
 
 std::string weights_sha256(const gguf::File& file) {
   hub::Sha256 digest;
@@ -44,7 +63,7 @@ std::string weights_sha256(const gguf::File& file) {
   return digest.finish();
 }
 
-std::vector<report::Fact> head_facts(Meter& meter, const ModelFlags& flags) {
+Result<std::vector<report::Fact>> head_facts(Meter& meter, const ModelFlags& flags) {
   const Model& model = meter.model();
   const gguf::File& file = *model.file;
   uint64_t parameters = 0;
@@ -58,10 +77,9 @@ std::vector<report::Fact> head_facts(Meter& meter, const ModelFlags& flags) {
       {"weights sha256", weights_sha256(file)},
       {"device", meter.engine().device().describe()}};
   if (const std::string name = processor_name(); !name.empty()) facts.push_back({"processor", name});
-  facts.push_back(
-      {"driver", (flags.device == "vulkan" ? "brass devices names it; " : "none; ") + system_name()});
+  facts.push_back({"driver", TRY(driver_text(meter, flags))});
   if (const std::string clock = clock_text(); !clock.empty()) facts.push_back({"clocks at the start", clock});
-  const std::string kv = flags.kv_type.empty() ? "default" : flags.kv_type;
+  const std::string kv = !flags.kv_type.empty() ? flags.kv_type : flags.device == "ref" ? "f32" : "f16";
   facts.push_back({"keys, values", fmt::format("{} ({:.4g} and {:.4g} bytes a value)", kv,
                                                caps.kv.per_k_value, caps.kv.per_v_value)});
   facts.push_back({"steps", fmt::format("batch 1, at most {} prompt tokens a step, context {}", Meter::kChunk,
@@ -70,8 +88,7 @@ std::vector<report::Fact> head_facts(Meter& meter, const ModelFlags& flags) {
   facts.push_back({"prompt", meter.random_prompt() ? "random token ids: the file has no vocabulary"
                                                    : "prose that the program carries"});
   facts.push_back({"prompt sha256", meter.prompt_sha256()});
-  if (has_experts(*model.graph))
-    facts.push_back({"expert routing", meter.random_prompt() ? "random routing" : "as the text asks for"});
+  if (has_experts(*model.graph)) facts.push_back({"expert routing", routing_text(meter)});
   facts.push_back({"version", one_line(version_text())});
   facts.push_back({"date", now_text()});
   return facts;
@@ -79,9 +96,10 @@ std::vector<report::Fact> head_facts(Meter& meter, const ModelFlags& flags) {
 
 void add_noise_facts(report::BenchReport& report, uint32_t rounds, std::optional<double> neighbours,
                      double timer_cost) {
-  report.head.push_back({"method", fmt::format("one warm-up, then {} rounds, depths in turns; medians, 95 % "
-                                               "bootstrap intervals; no round is dropped",
-                                               rounds)});
+  report.head.push_back(
+      {"method", fmt::format("one warm-up, then at most {} rounds, depths in turns; medians, "
+                             "95 % bootstrap intervals; no round is dropped",
+                             rounds)});
   // Three readings of the clock stand in each token's time.
   const double token = report.speed.decode.empty() ? 0 : report.speed.decode.at(0);
   report.head.push_back(
@@ -90,6 +108,7 @@ void add_noise_facts(report::BenchReport& report, uint32_t rounds, std::optional
            "resolution {}, a reading costs {}{}", report::format_seconds(timer_resolution()),
            report::format_seconds(timer_cost),
            token > 0 ? fmt::format(": {:.4f} % of a token for three", 300 * timer_cost / token) : "")});
+  if (report.overhead) report.head.push_back({"cost of measuring", report::describe(*report.overhead)});
   if (neighbours)
     report.head.push_back(
         {"other programs", fmt::format("{:.1f} % of the processors meanwhile{}", *neighbours * 100,

@@ -6,8 +6,10 @@
 
 namespace brass::app {
 
-std::vector<report::Fact> head_facts(Meter& meter, const ModelFlags& flags);
-// How well the clock could see: resolution, its cost as a share of what was timed, rounds, neighbours.
+Result<std::vector<report::Fact>> head_facts(Meter& meter, const ModelFlags& flags);
+// What stands between this program and the device: two runs with different drivers are not compared quietly.
+Result<std::string> driver_text(Meter& meter, const ModelFlags& flags);
+// How well the clock could see: resolution, what measuring cost, rounds, neighbours.
 void add_noise_facts(report::BenchReport& report, uint32_t rounds, std::optional<double> neighbours,
                      double timer_cost);
 // SHA-256 of the bytes of all tensors, in the order of the file.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/session.h"
+#include "report/bench_report.h"
 
 namespace brass::app {
 
@@ -25,6 +26,8 @@ Result<> bench_recommend(const BenchFlags& flags);  // bench_recommend.cpp
 Result<> bench_client(const BenchFlags& flags);     // bench_client.cpp
 
 // bench_output.cpp
+// On standard output as --json asks, and report.json, report.html, figure.svg where --out says.
+Result<> show_report(const BenchFlags& flags, const report::BenchReport& report);
 // A file of the folder `out`, which is made if it is missing.
 Result<> write_out(const std::string& out, const std::string& name, const std::string& content);
 

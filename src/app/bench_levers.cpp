@@ -4,12 +4,14 @@
 #include <cmath>
 #include <functional>
 
+#include "app/bench_flags.h"
 #include "app/bench_ledger.h"
 #include "app/terminal.h"
 #include "base/check.h"
 #include "hub/digest.h"
 #include "model/mix.h"
 #include "report/format.h"
+#include "report/lookup.h"
 #include "runtime/divergence.h"
 
 namespace brass::app {
@@ -23,6 +25,10 @@ constexpr uint32_t kBatch = 4;
 constexpr uint32_t kBatchSteps = 12;
 constexpr double kLongestVerification = 120;  // seconds
 constexpr uint32_t kQualityTokens = 512;      // of the prompt, over which predictions are compared
+// Speculation by looking back: tokens that must be equal, tokens that are proposed, the reply that is looked at.
+constexpr uint32_t kMatch = 2, kDraft = 4, kReplyLookedAt = 128;
+// Of Qwen3-30B-A3B, all parameters to those that a token uses: how sparse mixtures of experts are made today.
+constexpr double kSparsity = 30.5 / 3.3;
 constexpr std::string_view kUnmeasuredQuality = "not measured: --verify does (or brass eval --against)";
 
 struct Verified {
@@ -32,13 +38,21 @@ struct Verified {
 
 struct Candidate {
   Lever lever;
-  std::function<Result<Verified>()> verify;  // empty: cannot be run here
+  std::function<Result<std::optional<Verified>>()> verify = {};  // empty: cannot be run here; nothing: Ctrl-C
+  std::string why_not = "the workload is longer than the context";
 };
 
 std::string sha256_of(const std::string& text) {
   hub::Sha256 digest;
   digest.add(std::as_bytes(std::span(text)));
   return digest.finish();
+}
+
+uint32_t expert_count(const Graph& graph) {
+  uint32_t experts = 0;
+  for (const Op& op : graph.ops)
+    if (op.kind == OpKind::kMoeLinear) experts = std::max(experts, op.as<ExpertAttrs>().experts);
+  return experts;
 }
 
 class Levers {
@@ -50,10 +64,11 @@ class Levers {
   Result<std::vector<Candidate>> all() {
     std::vector<Candidate> out;
     for (auto make : {&Levers::kv_type, &Levers::fewer_threads, &Levers::batch, &Levers::cached_prefix,
-                      &Levers::other_file})
+                      &Levers::other_file, &Levers::speculation, &Levers::experts, &Levers::faster_prefill})
       if (std::optional<Candidate> c = TRY((this->*make)())) out.push_back(std::move(*c));
-    for (Lever& lever : TRY(mixes())) out.push_back({std::move(lever), {}});
-    for (Lever& lever : not_here()) out.push_back({std::move(lever), {}});
+    for (Lever& lever : TRY(mixes()))
+      out.push_back({.lever = std::move(lever), .why_not = "its file is not here"});
+    out.push_back({.lever = gpu_layers()});
     return out;
   }
 
@@ -69,13 +84,14 @@ class Levers {
   }
 
   // The workload, run by an engine with other flags. `exact`: it has the same bits, so there is no quality to measure.
-  std::function<Result<Verified>()> run_with(ModelFlags flags, bool exact) const {
+  std::function<Result<std::optional<Verified>>()> run_with(ModelFlags flags, bool exact) const {
     if (w_.positions() > meter_.model().info.context_length) return {};
-    return [this, exact, flags = std::move(flags)]() -> Result<Verified> {
+    return [this, exact, flags = std::move(flags)]() -> Result<std::optional<Verified>> {
       const std::unique_ptr<Meter> changed = TRY(Meter::open(flags, {.context = w_.positions()}));
       TRY_VOID(changed->request(std::min(w_.prompt, Meter::kChunk), 8));  // warm-up
       const Request r = TRY(changed->request(w_.prompt, w_.reply));
-      Verified v{.outcome = outcome({r.prefill, r.decode()}, w_.prompt), .quality = {}};
+      if (!r.whole) return std::optional<Verified>();
+      Verified v{.outcome = outcome({r.prefill, r.decode}, w_.prompt), .quality = {}};
       if (!exact) v.quality = TRY(quality_of(*changed));
       return v;
     };
@@ -93,8 +109,11 @@ class Levers {
   Result<std::optional<Candidate>> batch();
   Result<std::optional<Candidate>> cached_prefix();
   Result<std::optional<Candidate>> other_file();
+  Result<std::optional<Candidate>> speculation();
+  Result<std::optional<Candidate>> experts();
+  Result<std::optional<Candidate>> faster_prefill();
   Result<std::vector<Lever>> mixes() const;
-  static std::vector<Lever> not_here();
+  static Lever gpu_layers();
 
   const LeverOptions& options_;
   Meter& meter_;
@@ -185,7 +204,7 @@ Result<std::optional<Candidate>> Levers::batch() {
           "weights are read once a step; a row costs at least what it does in prefill; attention is each "
           "sequence's own",
       .prediction_sha256 = {}};
-  return Candidate{std::move(lever), [this, kept, shared]() -> Result<Verified> {
+  return Candidate{std::move(lever), [this, kept, shared]() -> Result<std::optional<Verified>> {
                      std::vector<double> steps = TRY(meter_.decode_together(kept, kBatch, kBatchSteps));
                      steps.erase(steps.begin(),
                                  steps.begin() + 2);  // a first plan, and pages that are copied
@@ -204,16 +223,21 @@ Result<std::optional<Candidate>> Levers::cached_prefix() {
               .unavailable = {},
               .assumption = "the last token costs one decode step",
               .prediction_sha256 = {}};
-  std::function<Result<Verified>()> verify;
+  std::function<Result<std::optional<Verified>>()> verify;
   if (w_.positions() <= meter_.context())
-    verify = [this]() -> Result<Verified> {
+    verify = [this]() -> Result<std::optional<Verified>> {
       const SequenceId base = TRY(meter_.engine().create_sequence());
       Result<std::vector<Chunk>> held = meter_.extend(base, w_.prompt - 1);
+      if (held && interrupted()) {
+        meter_.engine().drop(base);
+        return std::optional<Verified>();
+      }
       Result<Request> r =
           held ? meter_.request_behind(base, w_.reply) : Result<Request>(std::unexpected(held.error()));
       meter_.engine().drop(base);
       if (!r) return std::unexpected(r.error());
-      return Verified{outcome({r->prefill, r->decode()}, r->prompt - r->cached), {}};
+      if (!r->whole) return std::optional<Verified>();
+      return Verified{outcome({r->prefill, r->decode}, r->prompt - r->cached), {}};
     };
   return Candidate{std::move(lever), std::move(verify)};
 }
@@ -260,13 +284,6 @@ std::vector<ShapedTensor> shaped_tensors(const Model& model) {
   return out;
 }
 
-uint32_t expert_count(const Graph& graph) {
-  uint32_t experts = 0;
-  for (const Op& op : graph.ops)
-    if (op.kind == OpKind::kMoeLinear) experts = std::max(experts, op.as<ExpertAttrs>().experts);
-  return experts;
-}
-
 // Bytes of weights that a token would stream from a file of this mix: the same plan with other types. Nothing where
 // the device cannot run them.
 Result<std::optional<uint64_t>> mix_bytes(Meter& meter, std::string_view mix, uint64_t depth) {
@@ -310,20 +327,112 @@ Result<std::vector<Lever>> Levers::mixes() const {
   return out;
 }
 
-std::vector<Lever> Levers::not_here() {
-  const auto lever = [](const char* name, const char* change, const char* why) {
-    Lever l;
-    l.name = name;
-    l.change = change;
-    l.unavailable = why;
-    return l;
-  };
-  return {lever("speculation", "several drafted tokens are checked by one read of the weights",
-                "this program drafts none, so there is no acceptance to measure"),
-          lever("gpu-layers", "some layers on a GPU",
-                "a model runs on one device; all of it on a GPU: brass bench MODEL --device vulkan"),
-          lever("experts", "a mixture of experts of equal quality reads fewer bytes a token",
-                "it is another model: bench its file, then brass bench compare")};
+// Acceptance is measured: a reply that the model made is gone through again, asking what looking back would have drafted.
+Result<std::optional<Candidate>> Levers::speculation() {
+  const uint32_t prompt = std::min({w_.prompt, Meter::kChunk, meter_.context() - 2});
+  const uint32_t wanted = std::min({w_.reply, kReplyLookedAt, meter_.context() - prompt});
+  const Request reply = TRY(meter_.request(prompt, wanted));
+  std::vector<int32_t> text(meter_.prompt(prompt).begin(), meter_.prompt(prompt).end());
+  text.insert(text.end(), reply.ids.begin(), reply.ids.end());
+  const report::LookupReplay replay = report::replay_lookup(text, prompt, kMatch, kDraft);
+  if (!report_.ledger || replay.steps() == 0)
+    return std::optional<Candidate>();  // Ctrl-C, or a reply of one token
+  const report::Curve& decode = report_.speed.decode;
+  const double depth = middle_depth(), one = decode.at(depth);
+  const double attention = decode.fit() ? std::clamp(decode.fit()->b.middle * depth, 0.0, one) : 0;
+  const double drafting = report::batch_step_seconds(one, attention, report_.speed.prefill.at(0), kDraft + 1);
+  const double tokens_a_step = static_cast<double>(replay.tokens) / replay.steps();
+  const double step = (replay.plain * one + replay.drafting * drafting) / replay.steps();
+  Phases phases = report::compose(report_.speed, w_);
+  phases.decode *= step / tokens_a_step / one;
+  Lever lever{
+      .name = "speculation",
+      .change = fmt::format(
+          "up to {} tokens are drafted from what followed the same {} tokens before: of {} drafted {:.0f} "
+          "% were right in a reply of {}, {:.2f} tokens a step",
+          kDraft, kMatch, replay.drafted, replay.acceptance() * 100, replay.tokens + 1, tokens_a_step),
+      .quality = "none: what is accepted is what would have been drawn",
+      .bytes_saved =
+          static_cast<int64_t>(static_cast<double>(report_.ledger->weight_bytes()) * (1 - 1 / tokens_a_step)),
+      .predicted = outcome(phases, w_.prompt),
+      .unavailable = {},
+      .assumption = "a step of several rows costs what it does in a batch; other texts accept more or less",
+      .prediction_sha256 = {}};
+  return Candidate{.lever = std::move(lever), .why_not = "brass run drafts nothing"};
+}
+
+// Of the same class by a rule of thumb: the geometric mean of all parameters and those that a token uses.
+Result<std::optional<Candidate>> Levers::experts() {
+  if (!report_.ledger) return std::optional<Candidate>();
+  Lever lever{.name = "experts",
+              .change = {},
+              .quality = {},
+              .predicted = {},
+              .unavailable = {},
+              .assumption = {},
+              .prediction_sha256 = {}};
+  if (expert_count(*meter_.model().graph) > 0) {
+    lever.change = "a mixture of experts instead of a dense model";
+    lever.unavailable = "this model is one";
+    return Candidate{.lever = std::move(lever)};
+  }
+  const double ratio = std::sqrt(kSparsity);
+  const auto before = static_cast<double>(report_.ledger->weight_bytes()), after = before / ratio;
+  report::Speed speed = report_.speed;
+  speed.decode = report::with_weight_bytes(speed.decode, before, after);
+  speed.prefill = report::scaled(speed.prefill, 1 / ratio);
+  speed.first_token /= ratio;
+  lever.change = fmt::format(
+      "a mixture of experts of the same class: {} of weights a token instead of {}, in a file {:.1f} times "
+      "as large",
+      report::format_bytes(static_cast<uint64_t>(after)),
+      report::format_bytes(report_.ledger->weight_bytes()), ratio);
+  lever.quality = "the same class only by a rule of thumb (geometric mean of all and of used parameters)";
+  lever.bytes_saved = static_cast<int64_t>(before - after);
+  lever.predicted = composed(speed);
+  lever.assumption = fmt::format(
+      "{:.1f} times as many parameters as a token uses, as in Qwen3-30B-A3B; both phases go with what is "
+      "used",
+      kSparsity);
+  return Candidate{.lever = std::move(lever),
+                   .why_not = "it is another model: bench its file, then brass bench compare"};
+}
+
+Result<std::optional<Candidate>> Levers::faster_prefill() {
+  report::Speed speed = report_.speed;
+  speed.prefill = report::scaled(speed.prefill, 0.5);
+  speed.first_token /= 2;
+  Lever lever{.name = "prefill-2x",
+              .change = "prefill twice as fast: other kernels, or a device with more arithmetic",
+              .quality = "none",
+              .bytes_saved = 0,
+              .predicted = composed(speed),
+              .unavailable = {},
+              .assumption = "decode stays as it is",
+              .prediction_sha256 = {}};
+  return Candidate{.lever = std::move(lever), .why_not = "no flag here makes it so"};
+}
+
+Lever Levers::gpu_layers() {
+  Lever lever;
+  lever.name = "gpu-layers";
+  lever.change = "more layers on a GPU";
+  lever.unavailable =
+      "a model runs on one device here, and a GPU's rates are not probed: brass bench MODEL --device vulkan "
+      "measures it";
+  return lever;
+}
+
+// Each prediction and its hash, for everybody to see before anything is put to the test.
+Result<> write_down(const LeverOptions& options, const std::vector<Lever>& levers, BenchProgress& progress) {
+  std::string text;
+  for (const Lever& lever : levers)
+    if (lever.predicted)
+      text += fmt::format("{}  {}\n", lever.prediction_sha256, report::prediction_text(lever));
+  progress.clear();
+  fmt::print(stderr, "Predictions, by the SHA-256 of their texts:\n{}", text);
+  if (options.out.empty()) return {};
+  return write_out(options.out, "predictions.txt", text);
 }
 
 }  // namespace
@@ -340,26 +449,30 @@ Result<> pull_levers(const LeverOptions& options, Meter& meter, Measurement& mea
     report.levers.push_back(c.lever);
   }
   if (!options.verify) return {};
+  TRY_VOID(write_down(options, report.levers, progress));
   for (size_t i = 0; i < candidates.size(); i++) {
-    if (!candidates[i].lever.predicted) continue;
-    if (interrupted()) {
+    Lever& lever = report.levers[i];
+    if (!lever.predicted) continue;
+    const auto skipped = [&](const std::string& why) {
+      report.notes.push_back(fmt::format("{} was not verified: {}.", lever.name, why));
+    };
+    if (!candidates[i].verify) {
+      skipped(candidates[i].why_not);
+      continue;
+    }
+    if (lever.predicted->seconds > kLongestVerification) {
+      skipped("its run would take " + report::format_seconds(lever.predicted->seconds));
+      continue;
+    }
+    progress.say("Verifying " + lever.name, lever.predicted->seconds);
+    std::optional<Verified> seen;
+    if (!interrupted()) seen = TRY(candidates[i].verify());
+    if (!seen || interrupted()) {
       report.stopped = "Ctrl-C before all levers were verified";
       return {};
     }
-    Lever& lever = report.levers[i];
-    if (!candidates[i].verify) {
-      report.notes.push_back(lever.name + " was not verified: " +
-                             (lever.name.starts_with("mix-") ? "its file is not here."
-                                                             : "the workload is longer than the context."));
-    } else if (lever.predicted->seconds > kLongestVerification) {
-      report.notes.push_back(fmt::format("{} was not verified: its run would take {}.", lever.name,
-                                         report::format_seconds(lever.predicted->seconds)));
-    } else {
-      progress.say("Verifying " + lever.name, lever.predicted->seconds);
-      Verified seen = TRY(candidates[i].verify());
-      lever.measured = seen.outcome;
-      if (!seen.quality.empty()) lever.quality = std::move(seen.quality);
-    }
+    lever.measured = seen->outcome;
+    if (!seen->quality.empty()) lever.quality = std::move(seen->quality);
   }
   return {};
 }

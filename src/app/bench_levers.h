@@ -1,7 +1,8 @@
 // What each lever would do to one workload; and, when asked, whether it does.
 //
 // Owns: the list of levers, which of them can be run here. Must not know: how they are printed.
-// Invariants: the prediction and its hash are in the report before the run that it predicts begins.
+// Invariants: the prediction and its hash are in the report, on standard error and in predictions.txt before the run that
+// it predicts begins.
 #pragma once
 
 #include "app/bench_measure.h"
@@ -11,6 +12,7 @@ namespace brass::app {
 struct LeverOptions {
   const ModelFlags& model;
   std::string other;  // another file of the same model; "": none
+  std::string out;    // folder that gets the predictions before they are put to the test; "": none
   bool verify = false;
   report::Workload workload;
 };

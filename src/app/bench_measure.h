@@ -9,6 +9,7 @@
 
 #include "app/bench_meter.h"
 #include "report/bench_report.h"
+#include "report/schedule.h"
 
 namespace brass::app {
 
@@ -20,14 +21,14 @@ struct BenchPlan {
   bool measure_workloads = true;            // else they are composed only
 };
 
-// A line on standard error while it goes on, with the time that is left.
+// A bar on standard error while it goes on, with the time that is left.
 class BenchProgress {
  public:
   explicit BenchProgress(double seconds) : begin_(Clock::now()), planned_(seconds) {}
   ~BenchProgress() { clear(); }
   BenchProgress(const BenchProgress&) = delete;
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-  // `left`: seconds still to come, where it is known better than from the plan
+  // `left`: seconds still to come of this part, where the plan has no end.
   void say(const std::string& what, std::optional<double> left = {});
   void clear();
 
@@ -52,26 +53,33 @@ class Measurement {
   // Parts of it, for other commands.
   Result<> probe(report::BenchReport& report);
   Result<> curves(report::BenchReport& report);
-  Result<report::MeasuredWorkload> workload(const report::Workload& w, uint32_t repetitions);
+  // Nothing where Ctrl-C ended the first one.
+  Result<std::optional<report::MeasuredWorkload>> workload(const report::Workload& w, uint32_t repetitions);
   // A prefix of `depth` tokens that curves() kept, the deepest one that is not deeper.
   SequenceId kept(uint32_t depth) const;
   bool has_kept() const { return !kept_.empty(); }  // else the context is too short for any
 
  private:
+  Result<double> first_look(report::BenchReport& report);
   Result<> headline(report::BenchReport& report);
   Result<> walk(report::BenchReport& report);
+  Result<double> walk_to(report::BenchReport& report, SequenceId base, uint32_t at, uint32_t depth);
+  Result<report::DecodeRounds> warm_up(report::BenchReport& report);
   Result<> decode_rounds(report::BenchReport& report);
+  Result<Request> reply_at(size_t row, uint32_t tokens, TokenClock clock = TokenClock::kOn);
+  Result<> overhead(report::BenchReport& report);
   Result<> workloads(report::BenchReport& report);
   Result<> ledger(report::BenchReport& report);
   bool stop(report::BenchReport& report, const char* when) const;
   std::vector<uint32_t> depths() const;
-  uint32_t decode_tokens(double seconds_a_token) const;
+  std::optional<double> in_all(double seconds) const;
   double left() const { return plan_.seconds - progress_.elapsed(); }
 
   Meter& meter_;
   BenchPlan plan_;
   BenchProgress& progress_;
   std::vector<report::CurvePoint> prefill_points_;
+  std::vector<uint32_t> reply_tokens_;                 // of a round of decode, by row of the report's depths
   std::vector<std::pair<uint32_t, SequenceId>> kept_;  // depth, sequence
 };
 

@@ -1,10 +1,11 @@
 #include "app/bench_meter.h"
 
 #include <chrono>
-#include <numeric>
+#include <optional>
 
 #include "app/bench_prose.h"
 #include "app/run_flags.h"
+#include "app/terminal.h"
 #include "base/check.h"
 #include "base/rng.h"
 #include "hub/digest.h"
@@ -26,8 +27,6 @@ struct Dropped {
 };
 
 }  // namespace
-
-double Request::decode() const { return std::accumulate(gaps.begin(), gaps.end(), 0.0); }
 
 Result<std::unique_ptr<Meter>> Meter::open(const ModelFlags& flags, const MeterOptions& options) {
   std::unique_ptr<Meter> meter(new Meter());
@@ -67,8 +66,8 @@ Result<> Meter::read_prompt() {
   return {};
 }
 
-Result<Request> Meter::timed(SequenceId id, std::vector<int32_t> prompt, uint32_t reply) {
-  Request out{.prompt = static_cast<uint32_t>(prompt.size()), .gaps = {}};
+Result<Request> Meter::timed(SequenceId id, std::vector<int32_t> prompt, uint32_t reply, TokenClock clock) {
+  Request out{.prompt = static_cast<uint32_t>(prompt.size()), .gaps = {}, .ids = {}};
   out.gaps.reserve(reply);
   RunFlags run;  // as `brass run` without flags
   run.seed = 1;
@@ -77,33 +76,41 @@ Result<Request> Meter::timed(SequenceId id, std::vector<int32_t> prompt, uint32_
   options.ignore_end = true;
   const auto generation =
       TRY(Generation::start(*engine_, id, tokenizer_.get(), std::move(prompt), std::move(options)));
-  Clock::time_point last{};
+  std::optional<Clock::time_point> first, last;
   while (generation->finish() == Finish::kNone) {
+    if (interrupted()) {
+      out.whole = false;
+      return out;
+    }
     for (const StepRows& rows : TRY(engine_->step())) {
       TRY_VOID(generation->accept(engine_->logits(rows.first_row + rows.count - 1)));
+      if (first && clock == TokenClock::kOff) continue;
       const auto now = Clock::now();
-      if (last != Clock::time_point{}) out.gaps.push_back(std::chrono::duration<double>(now - last).count());
+      if (last) out.gaps.push_back(std::chrono::duration<double>(now - *last).count());
+      if (!first) first = now;
       last = now;
     }
   }
+  if (first) out.decode = seconds_since(*first);
   const Timings t = generation->timings();
   out.cached = t.cached_tokens;
   out.reply = t.decode_tokens;
   out.prefill = t.prefill_s;
   out.ttft = t.ttft_s;
+  out.ids = generation->ids();
   return out;
 }
 
-Result<Request> Meter::request(uint32_t prompt, uint32_t reply) {
+Result<Request> Meter::request(uint32_t prompt, uint32_t reply, TokenClock clock) {
   const SequenceId id = TRY(engine_->create_sequence());
   const Dropped dropped{*engine_, id};
-  return timed(id, {ids_.begin(), ids_.begin() + prompt}, reply);
+  return timed(id, {ids_.begin(), ids_.begin() + prompt}, reply, clock);
 }
 
-Result<Request> Meter::request_behind(SequenceId kept, uint32_t reply) {
+Result<Request> Meter::request_behind(SequenceId kept, uint32_t reply, TokenClock clock) {
   const SequenceId id = TRY(engine_->fork(kept));
   const Dropped dropped{*engine_, id};
-  return timed(id, {ids_.begin(), ids_.begin() + engine_->length(kept) + 1}, reply);
+  return timed(id, {ids_.begin(), ids_.begin() + engine_->length(kept) + 1}, reply, clock);
 }
 
 Result<double> Meter::inner_chunk(uint32_t tokens) {
@@ -119,7 +126,7 @@ Result<double> Meter::inner_chunk(uint32_t tokens) {
 Result<std::vector<Chunk>> Meter::extend(SequenceId base, uint32_t depth) {
   std::vector<Chunk> chunks;
   TRY_VOID(engine_->sync(base, prompt(depth)));
-  while (engine_->pending(base) > 0) {
+  while (engine_->pending(base) > 0 && !interrupted()) {
     const uint32_t before = engine_->pending(base);
     const auto begin = Clock::now();
     TRY_VOID(engine_->step());

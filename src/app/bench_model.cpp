@@ -29,19 +29,6 @@ Result<BenchPlan> plan_of(const BenchFlags& flags) {
   return plan;
 }
 
-Result<> show(const BenchFlags& flags, const report::BenchReport& report) {
-  if (flags.json)
-    fmt::print("{}", report::report_json(report));
-  else
-    fmt::print("{}",
-               report::report_text(report, stdout_is_terminal() ? terminal_width() : 100, colour_wanted()));
-  std::fflush(stdout);
-  if (flags.out.empty()) return {};
-  TRY_VOID(write_out(flags.out, "report.json", report::report_json(report)));
-  TRY_VOID(write_out(flags.out, "report.html", report::report_html(report)));
-  return write_out(flags.out, "figure.svg", report::figure_svg(report::report_figure(report)));
-}
-
 }  // namespace
 
 Result<> bench_model(const BenchFlags& flags) {
@@ -54,20 +41,20 @@ Result<> bench_model(const BenchFlags& flags) {
     if (flags.workloads.empty()) plan.deepest = std::min(plan.deepest, most);
   }
   if (flags.full && flags.out.empty()) return wrong_use("flag --full: give --out DIR for its report");
-  const std::unique_ptr<Meter> meter = TRY(open_for(flags.model, plan));
   catch_interrupts();
   BenchProgress progress(plan.seconds);
+  const std::unique_ptr<Meter> meter = TRY(open_for(flags.model, plan));
   report::BenchReport report;
   Measurement measurement(*meter, plan, progress);
   Result<> done = measurement.run(flags.model, report);
   if (done && !requests.empty() && !report.speed.prefill.empty() && !report.speed.decode.empty())
     report.logged = sum_requests(flags.workload_file, requests, report.speed);
   if (done && flags.levers && report.stopped.empty())
-    done = pull_levers({flags.model, flags.other, flags.verify, plan.workloads.front()}, *meter, measurement,
-                       progress, report);
+    done = pull_levers({flags.model, flags.other, flags.out, flags.verify, plan.workloads.front()}, *meter,
+                       measurement, progress, report);
   progress.clear();
   if (!done) report.stopped = done.error().message;
-  TRY_VOID(show(flags, report));
+  TRY_VOID(show_report(flags, report));
   return done;
 }
 

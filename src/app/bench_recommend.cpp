@@ -52,16 +52,20 @@ uint64_t memory_of(const Model& model, const Device& device, KvType k, KvType v,
 
 Result<> measure(const ModelFlags& flags, const report::Workload& w, double seconds, Choice& choice) {
   BenchPlan plan{.seconds = seconds, .rounds = 3, .deepest = w.positions(), .workloads = {w}};
-  const std::unique_ptr<Meter> meter = TRY(open_for(flags, plan));
   BenchProgress progress(seconds);
+  const std::unique_ptr<Meter> meter = TRY(open_for(flags, plan));
   Measurement measurement(*meter, plan, progress);
   report::BenchReport report;
   TRY_VOID(measurement.curves(report));
-  if (report.speed.decode.empty()) return {};  // interrupted
+  if (report.speed.decode.empty() || !report.stopped.empty()) {
+    choice.refused = "stopped by Ctrl-C";
+    return {};
+  }
   const report::Phases phases = report::compose(report.speed, w);
   choice.seconds = phases.total();
-  if (w.positions() <= meter->context() && phases.total() * 1.15 < seconds - progress.elapsed()) {
-    choice.seconds = TRY(measurement.workload(w, 1)).phases.total();
+  if (w.positions() > meter->context() || phases.total() * 1.15 > seconds - progress.elapsed()) return {};
+  if (const auto measured = TRY(measurement.workload(w, 1))) {
+    choice.seconds = measured->phases.total();
     choice.composed = false;
   }
   return {};

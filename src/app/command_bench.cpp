@@ -37,9 +37,17 @@ Result<> check_flags(const BenchFlags& f, std::string_view form) {
   TRY_VOID(only(!f.budget.empty(), "--budget", {"recommend"}));
   TRY_VOID(only(!f.concurrency.empty(), "--concurrency", {"client"}));
   TRY_VOID(only(!f.api_key.empty(), "--api-key-file", {"client"}));
-  TRY_VOID(only(f.seconds > 0, "--seconds", {"", "compare"}));
-  TRY_VOID(only(f.rounds > 0, "--rounds", {"", "compare"}));
+  TRY_VOID(only(f.seconds > 0, "--seconds", {""}));
+  TRY_VOID(only(f.rounds > 0, "--rounds", {"", "compare", "client"}));
   TRY_VOID(only(f.json, "--json", {"", "compare", "recommend", "client"}));
+  const ModelFlags& m = f.model;
+  const bool names_device = m.device != "cpu" || m.gpu >= 0 || !m.isa.empty() || m.threads > 0 ||
+                            m.context > 0 || !m.kv_type.empty();
+  const bool two_reports = form == "compare" && f.a.empty() && f.b.empty();
+  if (two_reports && names_device)
+    return wrong_use("brass bench compare: two reports are compared as they are, without flags of a device");
+  TRY_VOID(only(names_device, "--device, --gpu, --isa, --threads, --context, --kv-type",
+                {"", "compare", "recommend"}));
   if (f.verify && !f.levers) return wrong_use("flag --verify: needs --levers");
   if (!f.other.empty() && !f.levers) return wrong_use("flag --other: needs --levers");
   return {};
@@ -90,8 +98,8 @@ Body declare_bench(Arguments& arguments) {
   arguments.option("--concurrency", flags->concurrency,
                    "client: requests at once (repeatable; default 1, 2, 4)");
   arguments.option("--api-key-file", flags->api_key, "client: file that holds the key");
-  arguments.option("--seconds", flags->seconds, "time for measuring (default 95)");
-  arguments.option("--rounds", flags->rounds, "rounds of each measurement (default 5; compare 10)");
+  arguments.option("--seconds", flags->seconds, "time for loading and measuring (default 95)");
+  arguments.option("--rounds", flags->rounds, "rounds of each measurement (default 5; compare 10, client 1)");
   arguments.flag("--json", flags->json, "the report as JSON on standard output");
   return [flags] { return run_bench(*flags); };
 }

@@ -1,6 +1,7 @@
 // brass rounds: a warm engine that measures on request, for interleaved comparisons with other programs.
 // Reads lines "pp N" (prefill of N tokens) and "tg N" (N decoded tokens behind a short prompt); answers each with one
-// line of JSON: {"tps": tokens a second}. "depth N": what follows is measured behind N tokens that are cached before.
+// line of JSON: {"tps": tokens a second}. "depth N": what follows is measured behind N tokens that are cached before
+// (no answer). The token at a position is the same one everywhere, here and in tools/bench/peer.cpp.
 // "profile N" decodes N tokens, "profile_pp N" prefills N, with each step timed by itself, which costs a little, and
 // answers with a line for each kind of step, the longest first. "roof 1": what memory gives by the device's own probe.
 #include <algorithm>
@@ -10,7 +11,6 @@
 
 #include "app/commands.h"
 #include "app/session.h"
-#include "base/rng.h"
 #include "plan/explain.h"
 #include "report/rates.h"
 
@@ -27,7 +27,18 @@ class Rounds {
  public:
   explicit Rounds(Engine& engine) : engine_(engine) {}
 
-  void set_depth(uint32_t depth) { depth_ = depth; }
+  // Makes the prefix that all which follows shares.
+  Result<> set_depth(uint32_t depth) {
+    if (prefix_ >= 0) engine_.drop(prefix_);
+    prefix_ = -1;
+    depth_ = depth;
+    if (depth == 0) return {};
+    prefix_ = TRY(engine_.create_sequence());
+    TRY_VOID(engine_.sync(prefix_, text(depth)));
+    while (engine_.pending(prefix_) > 0) TRY_VOID(engine_.step());
+    return {};
+  }
+  uint32_t depth() const { return depth_; }
 
   // Seconds to make the logits of the last of n tokens.
   Result<double> prefill(uint32_t n) {
@@ -48,7 +59,7 @@ class Rounds {
     TRY_VOID(engine_.step());
     const auto begin = std::chrono::steady_clock::now();
     for (uint32_t i = 0; i < n; i++) {
-      for (const SequenceId id : ids) TRY_VOID(engine_.append(id, next_id()));
+      for (const SequenceId id : ids) TRY_VOID(append(id));
       TRY_VOID(engine_.step());
     }
     const auto end = std::chrono::steady_clock::now();
@@ -69,7 +80,7 @@ class Rounds {
     TRY_VOID(engine_.step());
     Profile profile{*this};
     for (uint32_t token = 0; token < n; token++) {
-      TRY_VOID(engine_.append(id, next_id()));
+      TRY_VOID(append(id));
       TRY_VOID(profile.step(id));
     }
     engine_.drop(id);
@@ -128,33 +139,30 @@ class Rounds {
     if (name.starts_with("blk.")) name.remove_prefix(std::min(name.find('.', 4) + 1, name.size()));
     return fmt::format("{} {}", name, row.kernel);
   }
-  int32_t next_id() { return static_cast<int32_t>(rng_.below(engine_.model().info.vocabulary)); }
-  std::vector<int32_t> some_ids(uint32_t n) {
+  // Pseudo-random text: Knuth's multiplicative hash of the position.
+  int32_t token(uint32_t position) const {
+    const uint32_t hash = (position + 1) * 2654435761u;
+    return static_cast<int32_t>((hash >> 8) % engine_.model().info.vocabulary);
+  }
+  std::vector<int32_t> text(uint32_t n) const {
     std::vector<int32_t> ids(n);
-    for (int32_t& id : ids) id = next_id();
+    for (uint32_t position = 0; position < n; position++) ids[position] = token(position);
     return ids;
   }
 
-  // A new sequence with depth_ tokens behind it.
+  // A new sequence that holds the prefix.
   Result<SequenceId> sequence_of_depth() {
-    const SequenceId id = TRY(engine_.create_sequence());
-    if (depth_ == 0) return id;
-    TRY_VOID(engine_.sync(id, some_ids(depth_)));
-    while (engine_.pending(id) > 0) TRY_VOID(engine_.step());
-    return id;
+    return prefix_ < 0 ? engine_.create_sequence() : engine_.fork(prefix_);
   }
-  // n more tokens, to be processed.
+  // The next n tokens, to be processed.
   Result<> add(SequenceId id, uint32_t n) {
-    if (depth_ == 0) {
-      TRY_VOID(engine_.sync(id, some_ids(n)));
-      return {};
-    }
-    for (uint32_t i = 0; i < n; i++) TRY_VOID(engine_.append(id, next_id()));
+    TRY_VOID(engine_.sync(id, text(engine_.length(id) + n)));
     return {};
   }
+  Result<> append(SequenceId id) { return engine_.append(id, token(engine_.length(id))); }
 
   Engine& engine_;
-  Rng rng_{1};
+  SequenceId prefix_ = -1;  // −1: there is none
   uint32_t depth_ = 0;
 };
 
@@ -189,18 +197,19 @@ Result<std::string> roof_line(Device& device) {
 }
 
 // The answer to a line; nothing to "depth".
-Result<std::string> answer(Rounds& rounds, Engine& engine, const std::string& what, uint32_t n) {
+Result<std::string> answer(Rounds& rounds, Engine& engine, uint32_t sequences, const std::string& what,
+                           uint32_t n) {
   if (what == "pp") return prefill_line(rounds, n);
-  if (what == "tg") return decode_line(rounds, n, engine.sequences());
+  if (what == "tg") return decode_line(rounds, n, sequences);
   if (what == "profile" || what == "profile_pp") return profile_lines(rounds, n, what == "profile_pp");
   if (what == "roof") return roof_line(engine.device());
-  rounds.set_depth(n);
+  TRY_VOID(rounds.set_depth(n));
   return std::string();
 }
 
 Result<> run_rounds(const Flags& flags) {
   const std::unique_ptr<Engine> engine =
-      TRY(open_engine(flags.model, {.sequences = flags.sequences, .chunk = flags.chunk}));
+      TRY(open_engine(flags.model, {.sequences = flags.sequences + 1, .chunk = flags.chunk}));
   TRY_VOID(need_decoding(engine->model(), "brass rounds"));
   Rounds rounds(*engine);
   TRY_VOID(rounds.decode(2, 1));  // first plan, first touch
@@ -210,13 +219,14 @@ Result<> run_rounds(const Flags& flags) {
   std::string what;
   uint32_t n = 0;
   while (std::cin >> what >> n) {
+    const uint32_t before = what == "depth" || what == "roof" ? 0 : rounds.depth() + 1;
     if (std::ranges::find(kKnown, what) == std::end(kKnown) || (n == 0 && what != "depth") ||
-        n > engine->context())
+        uint64_t{before} + n > engine->context() + uint64_t{what == "pp"})
       return wrong_use(
           "'{} {}' is none of 'pp N', 'tg N', 'depth N', 'profile N', 'profile_pp N', 'roof 1' "
           "within the context",
           what, n);
-    const std::string line = TRY(answer(rounds, *engine, what, n));
+    const std::string line = TRY(answer(rounds, *engine, flags.sequences, what, n));
     if (!line.empty()) fmt::print("{}\n", line);
     std::fflush(stdout);
   }

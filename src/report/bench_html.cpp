@@ -1,6 +1,9 @@
 // The report as one page that needs nothing else: the figure inside, tables, light and dark, readable on a phone.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "report/bench_report.h"
 #include "report/format.h"
 #include "report/workload.h"
@@ -66,21 +69,34 @@ std::string numbers(const BenchReport& report) {
   if (!report.headline_prefill.empty())
     rows.push_back(
         {"first token, warm", format_seconds(median(report.headline_prefill)), "the same prompt, again"});
-  if (const auto p = report.prefill_tps(), d = report.decode_tps(); p && d)
-    rows.push_back({"crossover", fmt::format("{:.1f} : 1", *crossover(*p, *d)),
+  if (const auto shallow = report.shallow_crossover())
+    rows.push_back({"crossover", fmt::format("{:.1f} : 1", *shallow),
                     "prompt to reply at which both phases take equal time"});
+  if (const auto deep = report.deep_crossover())
+    rows.push_back({"crossover, deep", fmt::format("{:.1f} : 1", deep->ratio),
+                    fmt::format("the same with the rates at a depth of {:.0f}", deep->depth)});
   return table({}, rows, true);
 }
 
+std::string width(const Interval& interval) { return fmt::format("{:.1f} %", interval.half_width() * 100); }
+
 std::string depths(const BenchReport& report) {
+  const std::vector<double> one = {1.0};
   std::vector<Row> rows;
   for (const DepthRow& d : report.depths)
     rows.push_back({format_tokens(d.depth),
                     report.speed.prefill.empty() ? "" : format_tps(1 / report.speed.prefill.at(d.depth)),
+                    report.speed.prefill.empty() ? "" : width(report.speed.prefill.interval_at(d.depth)),
                     d.decode.empty() ? "" : format_tps(1 / median(d.decode)),
-                    fmt::format("{}", d.decode.size()), d.ttft_warm ? format_seconds(*d.ttft_warm) : "",
+                    d.decode.size() < 2 ? "" : width(ratio_interval(one, d.decode)),
+                    fmt::format("{}{}", d.decode.size(),
+                                far_off(d.decode) == 0 ? "" : fmt::format(", {} far off", far_off(d.decode))),
+                    fmt::format("{:.0f} %", d.disturbance * 100),
+                    d.ttft_warm ? format_seconds(*d.ttft_warm) : "",
                     d.ttft_cached.empty() ? "" : format_seconds(median(d.ttft_cached))});
-  std::string html = table({"depth", "prefill", "decode", "rounds", "TTFT warm", "TTFT cached"}, rows);
+  std::string html = table({"depth", "prefill", "± 95 %", "decode", "± 95 %", "rounds", "others' load",
+                            "TTFT warm", "TTFT cached"},
+                           rows);
   const auto fit = [&](const char* name, const Curve& curve) {
     if (curve.fit())
       html += fmt::format(
@@ -92,6 +108,18 @@ std::string depths(const BenchReport& report) {
   fit("prefill", report.speed.prefill);
   fit("decode", report.speed.decode);
   return html;
+}
+
+std::string requests(const BenchReport& report) {
+  if (!report.logged) return {};
+  const LoggedRequests& l = *report.logged;
+  return fmt::format(
+      "<p>{}: {} requests, {} of them with more prefill than decode; in all {} of prefill and {} of decode; "
+      "2 × prefill "
+      "saves {}, 2 × decode {}.</p>\n",
+      escape_markup(l.file), l.count, l.prefill_bound, format_seconds(l.phases.prefill),
+      format_seconds(l.phases.decode), format_seconds(saved_by_prefill(l.phases, 2)),
+      format_seconds(saved_by_decode(l.phases, 2)));
 }
 
 std::string workloads(const BenchReport& report) {
@@ -106,13 +134,24 @@ std::string workloads(const BenchReport& report) {
     rows.push_back({row.workload.name + " " + format_shape(row.workload), format_seconds(best->prefill),
                     format_seconds(best->decode), format_seconds(best->total()),
                     fmt::format("{:.0f} %", best->prefill_share() * 100),
-                    row.composed_cached ? format_seconds(row.composed_cached->prefill) : "",
+                    fmt::format("{:.1f} : 1", static_cast<double>(row.workload.prompt) / row.workload.reply),
+                    row.cached() ? format_seconds(row.cached()->prefill) : "",
                     format_seconds(saved_by_prefill(*best, 2)), format_seconds(saved_by_decode(*best, 2)),
+                    row.cached() ? format_seconds(std::max(0.0, best->prefill - row.cached()->prefill)) : "",
                     how});
   }
-  return table({"workload", "prefill", "decode", "total", "prefill share", "TTFT, prefix cached",
-                "2 × prefill saves", "2 × decode saves", "how"},
-               rows, true);
+  return table({"workload", "prefill", "decode", "total", "prefill share", "prompt : reply",
+                "TTFT, prefix cached", "2 × prefill saves", "2 × decode saves", "cached prefix saves", "how"},
+               rows, true) +
+         requests(report);
+}
+
+std::string served(const BenchReport& report) {
+  if (report.served.empty()) return {};
+  std::vector<Row> rows = served_table(report.served);
+  const Row names = rows.front();
+  rows.erase(rows.begin());
+  return table(names, rows);
 }
 
 std::string ledger(const BenchReport& report) {
@@ -132,7 +171,12 @@ std::string ledger(const BenchReport& report) {
   add("in all", "", l.streamed());
   return fmt::format("<p>Bytes of one decoded token at a depth of {}, from the plan that ran.</p>\n",
                      l.depth) +
-         table({"group", "type", "bytes", "share"}, rows);
+         table({"group", "type", "bytes", "share"}, rows) +
+         fmt::format(
+             "<p class=\"note\">Activations {}, which stay in caches; {} operations. A prompt token takes "
+             "{}.</p>\n",
+             format_bytes(l.activations), format_count(static_cast<double>(l.flops)),
+             format_count(report.prefill_flops));
 }
 
 std::string ceilings(const BenchReport& report) {
@@ -142,9 +186,15 @@ std::string ceilings(const BenchReport& report) {
       rows.push_back({name, format_tps(c->ceiling_tps), c->bound, format_tps(c->achieved_tps),
                       fmt::format("{:.0f} %", c->achieved() * 100)});
   };
+  std::string rates;
+  const DeviceRates& r = report.rates;
+  if (r.bandwidth) rates += fmt::format("memory {}", format_bandwidth(*r.bandwidth));
+  if (r.int8_ops) rates += fmt::format(" · int8 products {}op/s", format_count(*r.int8_ops));
+  if (r.f32_ops) rates += fmt::format(" · f32 products {}op/s", format_count(*r.f32_ops));
+  if (!rates.empty()) rates = "<p>By this run's own probes with the same threads: " + rates + ".</p>\n";
   add("prefill", report.prefill_ceiling);
   add("decode", report.decode_ceiling);
-  std::string html = table({"phase", "ceiling", "bound by", "achieved", "share"}, rows);
+  std::string html = rates + table({"phase", "ceiling", "bound by", "achieved", "share"}, rows);
   rows.clear();
   for (const StepLoss& loss : report.losses)
     rows.push_back(
@@ -156,23 +206,29 @@ std::string levers(const BenchReport& report) {
   std::vector<Row> rows;
   for (const Lever& l : report.levers) {
     if (!l.unavailable.empty()) {
-      rows.push_back({l.name, "", "", "", "", l.change + ". No prediction: " + l.unavailable});
+      rows.push_back({l.name, "", "", "", "", "", l.change + ". No prediction: " + l.unavailable});
       continue;
     }
     const auto off = off_by(l);
     rows.push_back(
-        {l.name, l.predicted ? format_tps(l.predicted->decode_tps) : "",
+        {l.name,
+         (l.bytes_saved < 0 ? "−" : "") + format_bytes(static_cast<uint64_t>(std::abs(l.bytes_saved))),
+         l.predicted ? format_tps(l.predicted->decode_tps) : "",
          l.predicted ? format_seconds(l.predicted->seconds) : "",
          l.measured ? format_seconds(l.measured->seconds) : "",
-         off ? fmt::format("{:+.1f} %", *off * 100) : "",
-         l.change + ". Quality: " + l.quality +
-             (off && (*off > kFlaggedError || *off < -kFlaggedError) ? ". Off by more than 10 %." : ".") +
+         off ? fmt::format("{:+.1f} %", off->seconds * 100) : "",
+         l.change + ". Quality: " + l.quality + ". Assumes: " + l.assumption +
+             (off && off->worst() > kFlaggedError
+                  ? fmt::format(". MORE THAN 10 % OFF (prefill {:+.1f} %, decode {:+.1f} %).",
+                                off->prefill_tps * 100, off->decode_tps * 100)
+                  : ".") +
              (l.prediction_sha256.empty() ? "" : " sha256 of the prediction: " + l.prediction_sha256)});
   }
   if (rows.empty()) return {};
   return "<p>On " + escape_markup(report.lever_workload) + ".</p>\n" +
-         table({"lever", "decode, predicted", "workload, predicted", "measured", "off by", "what"}, rows,
-               true);
+         table({"lever", "bytes saved", "decode, predicted", "workload, predicted", "measured", "off by",
+                "what"},
+               rows, true);
 }
 
 }  // namespace
@@ -186,8 +242,8 @@ std::string report_html(const BenchReport& report) {
   if (!figure.shares.empty())
     body += section("Where the time goes", "<div class=\"wide\">" + figure_svg(figure) + "</div>\n");
   body += section("Over depth", depths(report)) + section("Workloads", workloads(report)) +
-          section("The ledger", ledger(report)) + section("Ceilings", ceilings(report)) +
-          section("Levers", levers(report));
+          section("Requests at once", served(report)) + section("The ledger", ledger(report)) +
+          section("Ceilings", ceilings(report)) + section("Levers", levers(report));
   std::vector<Row> head;
   for (const Fact& fact : report.head) head.push_back({fact.key, fact.value});
   body += section("What was measured, on what", table({}, head, true));

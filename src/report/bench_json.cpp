@@ -22,6 +22,20 @@ Json optional_json(const std::optional<T>& value) {
 
 Json interval_json(const Interval& i) { return {{"low", i.low}, {"middle", i.middle}, {"high", i.high}}; }
 
+// Of one token in each of these seconds.
+Json interval_tps(const std::vector<double>& seconds) {
+  if (seconds.empty()) return {};
+  const std::vector<double> one = {1.0};
+  return interval_json(ratio_interval(one, seconds));
+}
+
+Json overhead_json(const Overhead& overhead) {
+  return {{"share", interval_json(overhead_share(overhead))},
+          {"clock_share", overhead.clock_share},
+          {"with_s", overhead.with},
+          {"without_s", overhead.without}};
+}
+
 Json curve_json(const Curve& curve) {
   Json points = Json::array();
   for (const CurvePoint& p : curve.points())
@@ -37,12 +51,16 @@ Json curve_json(const Curve& curve) {
 Json depths_json(const BenchReport& report) {
   Json out = Json::array();
   for (const DepthRow& d : report.depths)
-    out.push_back({{"depth", d.depth},
-                   {"decode_s_a_token", d.decode},
-                   {"decode_tps", d.decode.empty() ? Json() : Json(1 / median(d.decode))},
-                   {"ttft_warm_s", optional_json(d.ttft_warm)},
-                   {"ttft_cached_s", d.ttft_cached},
-                   {"others_share_of_processors", d.disturbance}});
+    out.push_back(
+        {{"depth", d.depth},
+         {"decode_s_a_token", d.decode},
+         {"decode_tps", d.decode.empty() ? Json() : Json(1 / median(d.decode))},
+         {"decode_interval_tps", interval_tps(d.decode)},
+         {"decode_rounds_far_off", far_off(d.decode)},
+         {"prefill_tps", report.speed.prefill.empty() ? Json() : Json(1 / report.speed.prefill.at(d.depth))},
+         {"ttft_warm_s", optional_json(d.ttft_warm)},
+         {"ttft_cached_s", d.ttft_cached},
+         {"others_share_of_processors", d.disturbance}});
   return out;
 }
 
@@ -55,6 +73,7 @@ Json workload_json(const WorkloadRow& row) {
            {"fits_context", row.fits}};
   if (row.composed) out["composed"] = phases_json(*row.composed);
   if (row.composed_cached) out["composed_prefix_cached"] = phases_json(*row.composed_cached);
+  if (row.measured_cached) out["measured_prefix_cached"] = phases_json(*row.measured_cached);
   if (row.measured) {
     const MeasuredWorkload& m = *row.measured;
     out["measured"] = phases_json(m.phases);
@@ -63,10 +82,9 @@ Json workload_json(const WorkloadRow& row) {
     out["measured"]["repetitions"] = m.repetitions;
   }
   if (const auto best = row.best())
-    out["saved_s"] = {
-        {"prefill_2x", saved_by_prefill(*best, 2)},
-        {"decode_2x", saved_by_decode(*best, 2)},
-        {"prefix_cached", row.composed_cached ? Json(best->prefill - row.composed_cached->prefill) : Json()}};
+    out["saved_s"] = {{"prefill_2x", saved_by_prefill(*best, 2)},
+                      {"decode_2x", saved_by_decode(*best, 2)},
+                      {"prefix_cached", row.cached() ? Json(best->prefill - row.cached()->prefill) : Json()}};
   return out;
 }
 
@@ -110,16 +128,42 @@ Json lever_json(const Lever& l) {
   out["prediction"] = l.predicted ? Json(prediction_text(l)) : Json();
   out["prediction_sha256"] = l.prediction_sha256;
   out["measured"] = outcome_json(l.measured);
-  out["off_by"] = optional_json(off_by(l));
+  const auto off = off_by(l);
+  out["off_by"] = off ? Json(off->seconds) : Json();
+  out["off_by_prefill_tps"] = off ? Json(off->prefill_tps) : Json();
+  out["off_by_decode_tps"] = off ? Json(off->decode_tps) : Json();
+  return out;
+}
+
+Json level_json(const ServedLevel& l) {
+  Json out{{"workload", {{"prompt", l.workload.prompt}, {"reply", l.workload.reply}}},
+           {"concurrency", l.at_once},
+           {"prompt_tokens", l.prompt_tokens},
+           {"reply_tokens", l.reply_tokens},
+           {"tokens_counted_by_server", l.server_counts},
+           {"seconds", l.seconds},
+           {"ttft_s", l.ttft},
+           {"ttft_repeated_prompt_s", l.repeated_ttft},
+           {"prefill_tps", l.prefill_tps},
+           {"decode_tps", l.decode_tps},
+           {"errors", l.errors}};
+  if (!l.gaps.empty())
+    out["latency_s"] = {{"p50", percentile(l.gaps, 0.5)},
+                        {"p95", percentile(l.gaps, 0.95)},
+                        {"p99", percentile(l.gaps, 0.99)}};
   return out;
 }
 
 Json rounds_json(const BenchReport& report) {
+  const auto deep = report.deep_crossover();
   return {{"headline_prompt", report.headline_prompt},
           {"prefill_s", report.headline_prefill},
+          {"prefill_rounds_far_off", far_off(report.headline_prefill)},
           {"cold_ttft_s", optional_json(report.cold_ttft)},
           {"prefill_tps", optional_json(report.prefill_tps())},
-          {"decode_tps", optional_json(report.decode_tps())}};
+          {"decode_tps", optional_json(report.decode_tps())},
+          {"crossover", optional_json(report.shallow_crossover())},
+          {"crossover_deep", deep ? Json{{"depth", deep->depth}, {"ratio", deep->ratio}} : Json()}};
 }
 
 }  // namespace
@@ -147,7 +191,10 @@ std::string report_json(const BenchReport& report) {
                        {"count", report.logged->count},
                        {"prefill_bound", report.logged->prefill_bound},
                        {"phases", phases_json(report.logged->phases)}};
+  for (const ServedLevel& level : report.served) out["levels"].push_back(level_json(level));
+  if (report.overhead) out["cost_of_measuring"] = overhead_json(*report.overhead);
   if (report.ledger) out["ledger"] = ledger_json(*report.ledger);
+  out["prefill_token"] = {{"flops", report.prefill_flops}, {"bytes", report.prefill_bytes}};
   out["rates"] = {{"bandwidth_bytes_s", optional_json(report.rates.bandwidth)},
                   {"int8_ops_s", optional_json(report.rates.int8_ops)},
                   {"f32_ops_s", optional_json(report.rates.f32_ops)}};

@@ -10,6 +10,10 @@ std::optional<Phases> WorkloadRow::best() const {
   return measured ? std::optional(measured->phases) : composed;
 }
 
+std::optional<Phases> WorkloadRow::cached() const {
+  return measured_cached ? measured_cached : composed_cached;
+}
+
 std::string BenchReport::model() const {
   for (const Fact& fact : head)
     if (fact.key == "model") return fact.value;
@@ -24,6 +28,18 @@ std::optional<double> BenchReport::prefill_tps() const {
 std::optional<double> BenchReport::decode_tps() const {
   if (depths.empty() || depths.front().decode.empty()) return std::nullopt;
   return 1 / median(depths.front().decode);
+}
+
+std::optional<double> BenchReport::shallow_crossover() const {
+  const auto p = prefill_tps(), d = decode_tps();
+  return p && d ? crossover(*p, *d) : std::nullopt;
+}
+
+std::optional<BenchReport::DeepCrossover> BenchReport::deep_crossover() const {
+  if (speed.decode.points().size() < 2 || speed.prefill.empty()) return std::nullopt;
+  const double deep = std::min(speed.decode.deepest(), speed.prefill.deepest());
+  const auto ratio = crossover(deep / speed.prefill.sum(0, deep), 1 / speed.decode.at(deep));
+  return ratio ? std::optional(DeepCrossover{deep, *ratio}) : std::nullopt;
 }
 
 Figure report_figure(const BenchReport& report) {
@@ -48,10 +64,9 @@ Figure report_figure(const BenchReport& report) {
         {row.workload.name + ": 2 × prefill", saved_by_prefill(*phases, 2), SavedKind::kPrefill});
     figure.saved.push_back(
         {row.workload.name + ": 2 × decode", saved_by_decode(*phases, 2), SavedKind::kDecode});
-    if (row.composed && row.composed_cached)
+    if (const auto cached = row.cached())
       figure.saved.push_back({row.workload.name + ": prefix cached",
-                              std::max(0.0, phases->prefill - row.composed_cached->prefill),
-                              SavedKind::kCache});
+                              std::max(0.0, phases->prefill - cached->prefill), SavedKind::kCache});
   }
   if (composed) figure.notes.push_back("c: composed from the measured curves over depth, not run.");
   if (beyond)

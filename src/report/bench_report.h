@@ -14,6 +14,8 @@
 #include "report/figure.h"
 #include "report/ledger.h"
 #include "report/levers.h"
+#include "report/overhead.h"
+#include "report/served.h"
 
 namespace brass::report {
 
@@ -43,10 +45,11 @@ struct WorkloadRow {
   Workload workload;
   std::optional<Phases> composed, composed_cached;  // cached: all of the prompt but its last token
   std::optional<MeasuredWorkload> measured;
+  std::optional<Phases> measured_cached;  // of a server: the same prompt again
   bool extrapolated = false;
   bool fits = true;  // in the context that is open
   // What is shown: measured where it was, else composed.
-  std::optional<Phases> best() const;
+  std::optional<Phases> best() const, cached() const;
 };
 
 // Where requests of a file sit: their crossover ratio and what the levers of Amdahl would give over all of them.
@@ -66,6 +69,8 @@ struct BenchReport {
   std::optional<double> cold_ttft;  // of the same prompt, the first after loading
   std::vector<WorkloadRow> workloads;
   std::optional<LoggedRequests> logged;
+  std::vector<ServedLevel> served;  // of a server, seen from outside
+  std::optional<Overhead> overhead;
   std::optional<Ledger> ledger;
   double prefill_flops = 0, prefill_bytes = 0;  // a prompt token, in chunks as they run
   DeviceRates rates;
@@ -76,8 +81,15 @@ struct BenchReport {
   std::vector<std::string> notes;
 
   std::string model() const;
-  // tokens a second at the workload's depth
+  // tokens a second of the headline prompt, and behind an empty context
   std::optional<double> prefill_tps() const, decode_tps() const;
+  // The prompt : reply ratio at which the phases are equal: from those two rates, and from a prompt of the deepest
+  // depth that both curves reach and the decode rate there.
+  std::optional<double> shallow_crossover() const;
+  struct DeepCrossover {
+    double depth, ratio;
+  };
+  std::optional<DeepCrossover> deep_crossover() const;
 };
 
 Figure report_figure(const BenchReport& report);

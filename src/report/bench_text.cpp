@@ -6,6 +6,7 @@
 
 #include "report/bench_report.h"
 #include "report/format.h"
+#include "report/served.h"
 #include "report/workload.h"
 
 namespace brass::report {
@@ -21,19 +22,9 @@ std::string with_interval(const std::vector<double>& seconds, double tokens) {
                      seconds.size());
 }
 
-// Half the distance between the quartiles, as a share of the median: what is called noise here.
-double spread(const std::vector<double>& values) {
-  return (percentile(values, 0.75) - percentile(values, 0.25)) / 2 / median(values);
-}
-
-// Rounds further from the median than five times the median distance: they count, and they are named.
-size_t far_off(const std::vector<double>& values) {
-  const double middle = median(values);
-  std::vector<double> distances;
-  for (const double v : values) distances.push_back(std::abs(v - middle));
-  const double limit = 5 * median(distances);
-  return static_cast<size_t>(
-      std::ranges::count_if(distances, [&](double d) { return d > limit && d > 0.02 * middle; }));
+std::string far_off_text(const std::vector<double>& rounds) {
+  const size_t n = far_off(rounds);
+  return n == 0 ? "" : fmt::format("  {} of {} rounds far off", n, rounds.size());
 }
 
 std::string head_text(const BenchReport& report) {
@@ -48,9 +39,9 @@ std::string head_text(const BenchReport& report) {
 std::string numbers_text(const BenchReport& report) {
   std::string text = "\nThe two numbers\n";
   if (!report.headline_prefill.empty())
-    text +=
-        fmt::format("  prefill  {}, {} tokens into an empty context\n",
-                    with_interval(report.headline_prefill, report.headline_prompt), report.headline_prompt);
+    text += fmt::format("  prefill  {}, {} tokens into an empty context{}\n",
+                        with_interval(report.headline_prefill, report.headline_prompt),
+                        report.headline_prompt, far_off_text(report.headline_prefill));
   if (!report.depths.empty() && !report.depths.front().decode.empty())
     text += fmt::format("  decode   {}, at a depth of {}\n", with_interval(report.depths.front().decode, 1),
                         format_tokens(report.depths.front().depth));
@@ -73,26 +64,37 @@ std::string fit_text(const char* name, const Curve& curve) {
       f.worst_residual * 100);
 }
 
+// "±2.1 %" of the 95 % interval; "" where one round says nothing of it.
+std::string width_text(const Curve& curve, double depth) {
+  const bool rounds =
+      std::ranges::any_of(curve.points(), [](const CurvePoint& p) { return p.seconds.size() > 1; });
+  return rounds ? fmt::format("±{:.1f} %", curve.interval_at(depth).half_width() * 100) : "";
+}
+
+std::string width_text(const std::vector<double>& rounds) {
+  const std::vector<double> one = {1.0};
+  return rounds.size() < 2 ? "" : fmt::format("±{:.1f} %", ratio_interval(one, rounds).half_width() * 100);
+}
+
 std::string depths_text(const BenchReport& report) {
   if (report.depths.empty()) return {};
-  std::string text = "\nOver depth\n";
-  text += fmt::format("  {:>7}  {:>13}  {:>13}  {:>7}  {:>10}  {:>12}\n", "depth", "prefill there", "decode",
-                      "± noise", "TTFT warm", "TTFT cached");
+  std::string text = "\nOver depth (±: the 95 % interval)\n";
+  text += fmt::format("  {:>7}  {:>13} {:>8}  {:>13} {:>8}  {:>10}  {:>12}\n", "depth", "prefill there", "",
+                      "decode", "", "TTFT warm", "TTFT cached");
+  const Curve& prefill = report.speed.prefill;
   for (const DepthRow& d : report.depths) {
-    text += fmt::format("  {:>7}  {:>13}  {:>13}  {:>7}  {:>10}  {:>12}{}{}\n", format_tokens(d.depth),
-                        report.speed.prefill.empty() ? "" : tps(report.speed.prefill.at(d.depth)),
-                        d.decode.empty() ? "" : tps(median(d.decode)),
-                        d.decode.size() < 3 ? "" : fmt::format("{:.1f} %", spread(d.decode) * 100),
-                        d.ttft_warm ? format_seconds(*d.ttft_warm) : "",
-                        d.ttft_cached.empty() ? "" : format_seconds(median(d.ttft_cached)),
-                        d.decode.empty() || far_off(d.decode) == 0
-                            ? ""
-                            : fmt::format("  {} of {} rounds far off", far_off(d.decode), d.decode.size()),
-                        d.disturbance > 0.05 ? fmt::format("  others took up to {:.0f} % of the processors",
-                                                           d.disturbance * 100)
-                                             : "");
+    text += fmt::format(
+        "  {:>7}  {:>13} {:>8}  {:>13} {:>8}  {:>10}  {:>12}{}{}\n", format_tokens(d.depth),
+        prefill.empty() ? "" : tps(prefill.at(d.depth)), prefill.empty() ? "" : width_text(prefill, d.depth),
+        d.decode.empty() ? "" : tps(median(d.decode)), width_text(d.decode),
+        d.ttft_warm ? format_seconds(*d.ttft_warm) : "",
+        d.ttft_cached.empty() ? "" : format_seconds(median(d.ttft_cached)), far_off_text(d.decode),
+        d.disturbance > 0.05
+            ? fmt::format("  others took up to {:.0f} % of the processors", d.disturbance * 100)
+            : "");
   }
-  return text + fit_text("prefill", report.speed.prefill) + fit_text("decode", report.speed.decode);
+  if (prefill.empty()) return text;
+  return text + fit_text("prefill", prefill) + fit_text("decode", report.speed.decode);
 }
 
 std::string workload_row(const WorkloadRow& row) {
@@ -109,22 +111,17 @@ std::string workload_row(const WorkloadRow& row) {
                      row.workload.name, format_shape(row.workload), format_seconds(phases->prefill),
                      format_seconds(phases->decode), format_seconds(phases->total()),
                      phases->prefill_share() * 100, format_seconds(ttft),
-                     row.composed_cached ? format_seconds(row.composed_cached->prefill) : "", ratio, how);
+                     row.cached() ? format_seconds(row.cached()->prefill) : "", ratio, how);
 }
 
-// Prefill over the whole prompt and decode over the whole reply set where the phases of this shape are equal.
 std::string crossover_text(const BenchReport& report) {
-  const auto p = report.prefill_tps(), d = report.decode_tps();
-  if (!p || !d) return {};
+  const auto shallow = report.shallow_crossover();
+  if (!shallow) return {};
   std::string text = fmt::format(
       "  The phases take equal time at a prompt of {:.1f} times the reply (prefill ÷ decode, short texts)",
-      *crossover(*p, *d));
-  if (report.speed.decode.points().size() >= 2 && !report.speed.prefill.empty()) {
-    const double deep = std::min(report.speed.decode.deepest(), report.speed.prefill.deepest());
-    const double prefill = deep / report.speed.prefill.sum(0, deep),
-                 decode = 1 / report.speed.decode.at(deep);
-    text += fmt::format(", {:.1f} at a depth of {:.0f}", *crossover(prefill, decode), deep);
-  }
+      *shallow);
+  if (const auto deep = report.deep_crossover())
+    text += fmt::format(", {:.1f} at a depth of {:.0f}", deep->ratio, deep->depth);
   return text + ".\n";
 }
 
@@ -217,9 +214,13 @@ std::string lever_text(const Lever& lever) {
   if (!lever.assumption.empty()) text += "    assumes: " + lever.assumption + "\n";
   if (lever.measured) text += "    measured  " + outcome_text(*lever.measured) + "\n";
   if (const auto off = off_by(lever))
-    text +=
-        fmt::format("    prediction off by {:+.1f} %{} (written down first: sha256 {:.12}…)\n", *off * 100,
-                    std::abs(*off) > kFlaggedError ? "  ← MORE THAN 10 %" : "", lever.prediction_sha256);
+    text += fmt::format(
+        "    prediction off by {:+.1f} % of the time, prefill {:+.1f} %, decode {:+.1f} %{} (written down "
+        "first: sha256 {:.12}…)\n",
+        off->seconds * 100, off->prefill_tps * 100, off->decode_tps * 100,
+        off->worst() > kFlaggedError ? "  ← MORE THAN 10 %" : "", lever.prediction_sha256);
+  else if (!lever.prediction_sha256.empty())
+    text += fmt::format("    sha256 of the prediction {:.12}…\n", lever.prediction_sha256);
   return text;
 }
 
@@ -236,6 +237,7 @@ std::string report_text(const BenchReport& report, int width, bool colour) {
   std::string text = head_text(report) + numbers_text(report) + depths_text(report) + workloads_text(report);
   const Figure figure = report_figure(report);
   if (!figure.shares.empty()) text += "\n" + figure_text(figure, width, colour);
+  text += served_text(report.served);
   text += ledger_text(report) + ceilings_text(report) + levers_text(report);
   if (!report.notes.empty()) text += "\n";
   for (const std::string& note : report.notes) text += "  " + note + "\n";

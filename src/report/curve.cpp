@@ -75,17 +75,34 @@ Curve::Curve(std::vector<CurvePoint> points) : points_(std::move(points)) {
   fit_ = fit_line(points_);
 }
 
-double Curve::at(double depth) const {
+double Curve::at(double depth) const { return at(depth, medians_); }
+
+// Between points that have these values: straight; beyond the last one, by the fit's slope.
+double Curve::at(double depth, std::span<const double> values) const {
   ENSURE(!points_.empty(), "an empty curve");
-  if (points_.size() == 1) return medians_[0];
+  if (points_.size() == 1) return values[0];
   if (depth > points_.back().depth)
-    return medians_.back() + std::max(0.0, fit_->b.middle) * (depth - points_.back().depth);
+    return values.back() + std::max(0.0, fit_->b.middle) * (depth - points_.back().depth);
   size_t above = 1;
   while (above + 1 < points_.size() && points_[above].depth < depth) ++above;
   const CurvePoint &low = points_[above - 1], &high = points_[above];
-  const double slope = (medians_[above] - medians_[above - 1]) / (high.depth - low.depth);
-  if (depth < low.depth) return std::max(medians_[0] * 0.5, medians_[0] + slope * (depth - low.depth));
-  return medians_[above - 1] + slope * (depth - low.depth);
+  const double slope = (values[above] - values[above - 1]) / (high.depth - low.depth);
+  if (depth < low.depth) return std::max(values[0] * 0.5, values[0] + slope * (depth - low.depth));
+  return values[above - 1] + slope * (depth - low.depth);
+}
+
+Interval Curve::interval_at(double depth, uint64_t seed) const {
+  Rng rng(seed);
+  std::vector<double> drawn, values(points_.size()), seen;
+  for (int i = 0; i < kResamples; ++i) {
+    for (size_t p = 0; p < points_.size(); ++p) {
+      drawn.resize(points_[p].seconds.size());
+      for (double& value : drawn) value = points_[p].seconds[rng.below(drawn.size())];
+      values[p] = median(drawn);
+    }
+    seen.push_back(at(depth, values));
+  }
+  return {percentile(seen, 0.025), at(depth), percentile(seen, 0.975)};
 }
 
 // The curve is straight between its knots, so the trapezoid rule is exact there. A token at depth d covers

@@ -42,6 +42,8 @@ class Curve {
   double deepest() const { return points_.empty() ? 0 : points_.back().depth; }
 
   double at(double depth) const;  // seconds a token
+  // The same with its 95 % bootstrap interval: the rounds of every point are resampled.
+  Interval interval_at(double depth, uint64_t seed = 1) const;
   // Seconds of all tokens at depths begin, begin + 1, … end − 1.
   double sum(double begin, double end) const;
   // Whether sum(begin, end) leaves the measured depths by more than a tenth of the deepest one: then it is an
@@ -49,6 +51,8 @@ class Curve {
   bool extrapolates(double end) const;
 
  private:
+  double at(double depth, std::span<const double> values) const;
+
   std::vector<CurvePoint> points_;
   std::vector<double> medians_;
   std::optional<LineFit> fit_;

@@ -57,9 +57,18 @@ std::optional<double> slowdown(double bytes, double ops, const DeviceRates& befo
   return *b / *a;
 }
 
-std::optional<double> off_by(const Lever& lever) {
+double Miss::worst() const {
+  return std::max({std::abs(seconds), std::abs(prefill_tps), std::abs(decode_tps)});
+}
+
+std::optional<Miss> off_by(const Lever& lever) {
   if (!lever.predicted || !lever.measured || !(lever.measured->seconds > 0)) return std::nullopt;
-  return lever.predicted->seconds / lever.measured->seconds - 1;
+  const auto off = [](double predicted, double measured) {
+    return predicted > 0 && measured > 0 ? predicted / measured - 1 : 0;
+  };
+  return Miss{off(lever.predicted->seconds, lever.measured->seconds),
+              off(lever.predicted->prefill_tps, lever.measured->prefill_tps),
+              off(lever.predicted->decode_tps, lever.measured->decode_tps)};
 }
 
 std::string prediction_text(const Lever& lever) {

@@ -47,8 +47,12 @@ struct Lever {
   std::optional<LeverOutcome> measured;
 };
 
-// predicted ÷ measured − 1 of the workload's seconds.
-std::optional<double> off_by(const Lever& lever);
+// predicted ÷ measured − 1; of a rate that one side lacks: 0.
+struct Miss {
+  double seconds = 0, prefill_tps = 0, decode_tps = 0;
+  double worst() const;  // the largest of the three, without sign
+};
+std::optional<Miss> off_by(const Lever& lever);
 inline constexpr double kFlaggedError = 0.10;
 // What the hash is of: one line with every predicted figure.
 std::string prediction_text(const Lever& lever);

@@ -43,6 +43,15 @@ double percentile(std::span<const double> values, double q) {
 
 double median(std::span<const double> values) { return percentile(values, 0.5); }
 
+size_t far_off(std::span<const double> values) {
+  if (values.empty()) return 0;
+  const double middle = median(values);
+  std::vector<double> distances;
+  for (const double v : values) distances.push_back(std::abs(v - middle));
+  const double limit = std::max(5 * median(distances), 0.02 * std::abs(middle));
+  return static_cast<size_t>(std::ranges::count_if(distances, [&](double d) { return d > limit; }));
+}
+
 Interval ratio_interval(std::span<const double> a, std::span<const double> b, uint64_t seed) {
   ENSURE(!b.empty() && *std::ranges::min_element(b) > 0, "a ratio to values that are not positive");
   Rng rng(seed);

@@ -5,6 +5,8 @@
 // Invariants: values are finite; the same values and seed give the same interval on every machine.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -16,8 +18,13 @@ double percentile(std::span<const double> values, double q);
 
 double median(std::span<const double> values);
 
+// Values further from the median than five times the median distance, and than 2 %: they count, and they are named.
+size_t far_off(std::span<const double> values);
+
 struct Interval {
   double low, middle, high;  // middle: the statistic of the values themselves
+  // The longer side of the interval, as a share of the middle.
+  double half_width() const { return std::max(high / middle - 1, 1 - low / middle); }
 };
 
 // median(a) / median(b) with its 95 % percentile-bootstrap interval (Efron, Tibshirani 1993, chapter 13), for

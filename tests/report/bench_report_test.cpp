@@ -45,6 +45,7 @@ BenchReport full_report() {
                     .kv_written = 10,
                     .flops = 5};
   r.rates = {.bandwidth = 1e5, .int8_ops = 1e9, .f32_ops = 1e8};
+  r.overhead = Overhead{.with = {1.001, 1.002, 1.0, 1.001}, .without = {1, 1, 1, 1}, .clock_share = 3e-6};
   r.decode_ceiling = phase_ceiling(1000, 5, r.rates, 50);
   Lever lever;
   lever.name = "kv-int8", lever.change = "int8",
@@ -67,6 +68,19 @@ TEST(BenchReport, SaysWhatWasMeasuredAndWhatWasComposed) {
   EXPECT_TRUE(has(text, "feed-forward")) << text;
   EXPECT_TRUE(has(text, "70.0 %")) << "of what is streamed: " << text;
   EXPECT_FALSE(has(text, "PARTIAL"));
+}
+
+TEST(BenchReport, RoundsFarOffAreNamedEverywhere) {
+  BenchReport r = full_report();
+  r.headline_prefill[2] = 0.9;
+  r.depths[1].decode[0] = 30e-3;
+  const std::string text = report_text(r, 100, false);
+  EXPECT_TRUE(has(text, "tokens into an empty context  1 of 5 rounds far off")) << text;
+  EXPECT_TRUE(has(report_html(r), "5, 1 far off"));
+  const Json json = Json::parse(report_json(r));
+  EXPECT_EQ(json["numbers"]["prefill_rounds_far_off"], 1);
+  EXPECT_EQ(json["depths"][0]["decode_rounds_far_off"], 0);
+  EXPECT_EQ(json["depths"][1]["decode_rounds_far_off"], 1);
 }
 
 TEST(BenchReport, ARowWithoutContextSaysSo) {
@@ -100,7 +114,13 @@ TEST(BenchReport, JsonHoldsTheFiguresAsNumbers) {
   EXPECT_NEAR(json["workloads"][1]["saved_s"]["decode_2x"].get<double>(), 2047 * 0.01 / 2, 1e-6);
   EXPECT_EQ(json["ledger"]["streamed_bytes"], 1000);
   EXPECT_NEAR(json["levers"][0]["off_by"].get<double>(), 0.2, 1e-12);
+  EXPECT_NEAR(json["levers"][0]["off_by_decode_tps"].get<double>(), 0, 1e-12);
   EXPECT_EQ(json["levers"][0]["prediction_sha256"], "cafe");
+  EXPECT_NEAR(json["numbers"]["crossover"].get<double>(), 10, 1e-9);
+  EXPECT_NEAR(json["numbers"]["crossover_deep"]["ratio"].get<double>(), 10, 1e-9);
+  EXPECT_NEAR(json["depths"][1]["prefill_tps"].get<double>(), 1000, 1e-6);
+  EXPECT_NEAR(json["depths"][1]["decode_interval_tps"]["middle"].get<double>(), 100, 1e-9);
+  EXPECT_NEAR(json["cost_of_measuring"]["share"]["middle"].get<double>(), 0.001, 1e-9);
 }
 
 TEST(BenchReport, MarkupIsEscapedAndNothingIsFetched) {

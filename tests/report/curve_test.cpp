@@ -80,6 +80,21 @@ TEST(Curve, GoesOnBeyondItsEndByTheFitAndSaysSo) {
   EXPECT_GT(Curve({{1000, {1e-3}}, {2000, {9e-3}}}).at(0), 0);
 }
 
+TEST(Curve, HasAnIntervalAtEveryDepth) {
+  // One point is sure, the other has rounds of 3 and 5 ms.
+  const Curve curve({{0, {1e-3, 1e-3, 1e-3}}, {1000, {3e-3, 5e-3, 3e-3, 5e-3, 4e-3}}});
+  const Interval sure = curve.interval_at(0), deep = curve.interval_at(1000),
+                 between = curve.interval_at(500);
+  EXPECT_NEAR(sure.half_width(), 0, 1e-12);
+  EXPECT_NEAR(deep.low, 3e-3, 1e-12);
+  EXPECT_NEAR(deep.middle, 4e-3, 1e-12);
+  EXPECT_NEAR(deep.high, 5e-3, 1e-12);
+  EXPECT_NEAR(deep.half_width(), 0.25, 1e-9);
+  EXPECT_NEAR(between.low, 2e-3, 1e-12);  // half of what the points say
+  EXPECT_NEAR(between.high, 3e-3, 1e-12);
+  EXPECT_NEAR(between.middle, curve.at(500), 1e-12);
+}
+
 TEST(Compose, AReplyOfNTokensIsNMinusOneSteps) {
   const Speed speed{Curve({{0, {1e-3}}, {10000, {1e-3}}}), Curve({{0, {20e-3}}, {10000, {20e-3}}}), 5e-3};
   const Phases p = compose(speed, 1000, 101);
@@ -128,7 +143,14 @@ TEST(Levers, AnErrorAboveTenPercentIsKnown) {
   EXPECT_FALSE(off_by(lever));
   lever.predicted = LeverOutcome{.decode_tps = 10, .prefill_tps = 100, .seconds = 6};
   lever.measured = LeverOutcome{.decode_tps = 10, .prefill_tps = 100, .seconds = 5};
-  EXPECT_NEAR(*off_by(lever), 0.2, 1e-12);
+  EXPECT_NEAR(off_by(lever)->seconds, 0.2, 1e-12);
+  EXPECT_NEAR(off_by(lever)->worst(), 0.2, 1e-12);
+  // A rate that is further off than the time counts as well; one that was not measured does not.
+  lever.measured = LeverOutcome{.decode_tps = 20, .prefill_tps = 0, .seconds = 6};
+  EXPECT_NEAR(off_by(lever)->seconds, 0, 1e-12);
+  EXPECT_NEAR(off_by(lever)->decode_tps, -0.5, 1e-12);
+  EXPECT_EQ(off_by(lever)->prefill_tps, 0);
+  EXPECT_NEAR(off_by(lever)->worst(), 0.5, 1e-12);
   // The text that is hashed holds the figures, so another prediction has another hash.
   const std::string before = prediction_text(lever);
   lever.predicted->seconds = 6.01;

@@ -24,6 +24,13 @@ TEST(Statistics, PercentilesInterpolate) {
   EXPECT_DOUBLE_EQ(median(std::vector<double>{7}), 7);
 }
 
+TEST(Statistics, RoundsFarOffAreCounted) {
+  EXPECT_EQ(far_off(std::vector<double>{10, 10.1, 9.9, 10.05, 14}), 1u);
+  EXPECT_EQ(far_off(std::vector<double>{10, 10.1, 9.9, 10.05, 10.15}), 0u);
+  EXPECT_EQ(far_off(std::vector<double>{10, 10, 10, 10, 10.1}), 0u) << "within 2 %";
+  EXPECT_EQ(far_off(std::vector<double>{}), 0u);
+}
+
 TEST(Statistics, EqualValuesHaveAnIntervalOfNoWidth) {
   const std::vector<double> a(9, 6.0), b(5, 4.0);
   const Interval i = ratio_interval(a, b);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Brass against the best of its peers on the real models, side by side in one run (./dev bench peers).
 
-Every program stays loaded, and answers "pp 512" (prefill of 512 tokens in an empty context) and "tg 64" (64 decoded
-tokens behind a one-token prompt) with tokens per second; sampling and tokenizing are in none of them.
+Every program stays loaded, and answers "pp 512" (prefill of 512 tokens) and "tg 64" (64 decoded tokens behind one more)
+with tokens per second; sampling and tokenizing are in none of them. All get the same tokens. --depth N (more than one
+allowed) measures behind so many cached tokens; without it, in an empty context.
 
 1. Scouting: a few rounds of every peer configuration. Those within 5 % of the best go on.
 2. Rounds: Brass and the remaining configurations in turn, in an order that flips from round to round, so that drift
@@ -97,8 +98,22 @@ def bootstrap(values, resamples=10000):
 
 def compare_model(name, args):
     file = models.fetch(name, models.cache_dir())
-    brass = peers.Rounds("brass", [*shlex.split(args.brass), "rounds", file, "--threads", args.threads])
-    opened = [peers.open_peer(peer, flash, file, args.threads) for peer, flash in peers.configs(args.peers)]
+    deepest = max(args.depth)
+    brass = peers.Rounds("brass", [*shlex.split(args.brass), "rounds", file, "--threads", args.threads, "--context",
+                                   peers.context_for(deepest)])
+    opened = [peers.open_peer(peer, flash, file, args.threads, deepest) for peer, flash in peers.configs(args.peers)]
+    rows = []
+    for depth in args.depth:
+        for program in [brass, *opened]:
+            program.hold(depth)
+        rows += compare_at(depth, name, brass, opened, args)
+    systems = {program.name.split(",")[0]: program.hello["system"] for program in opened}
+    for program in [brass, *opened]:
+        program.close()
+    return rows, systems, brass.hello
+
+
+def compare_at(depth, name, brass, opened, args):
     rows = []
     for phase in PHASES:
         sample(brass, phase)  # warm
@@ -107,20 +122,17 @@ def compare_model(name, args):
         best = max(candidates, key=lambda program: statistics.median(speeds[program]))
         ratios = [ours / theirs for ours, theirs in zip(speeds[brass], speeds[best])]
         low, high = bootstrap(ratios)
-        rows.append({"model": name, "phase": phase, "brass": statistics.median(speeds[brass]), "best": best.name,
+        rows.append({"model": name, "phase": phase, "depth": depth, "brass": statistics.median(speeds[brass]), "best": best.name,
                      "peer": statistics.median(speeds[best]), "ratio": statistics.median(ratios), "low": low,
                      "high": high, "rounds": len(ratios), "dropped": dropped,
                      "speeds": {program.name: values for program, values in speeds.items()},
                      "scouted": {program.name: speed for program, speed in scouted.items()}})
         print(table_row(rows[-1]), file=sys.stderr, flush=True)
-    systems = {program.name.split(",")[0]: program.hello["system"] for program in opened}
-    for program in [brass, *opened]:
-        program.close()
-    return rows, systems, brass.hello
+    return rows
 
 
 def table_row(row):
-    return (f"| {row['model']} | {row['phase']} | {row['brass']:.1f} | {row['peer']:.1f} | {row['best']} | "
+    return (f"| {row['model']} | {row['phase']} | {row['depth']} | {row['brass']:.1f} | {row['peer']:.1f} | {row['best']} | "
             f"**{row['ratio']:.2f}** | {row['low']:.2f} … {row['high']:.2f} | {row['rounds']} (−{row['dropped']}) |")
 
 
@@ -137,8 +149,8 @@ def report(rows, systems, hello, args):
         f"Linux {platform.release()}, {time.strftime('%Y-%m-%d')}; tokens per second, medians of the rounds; "
         "ratio: median and 95 % bootstrap interval.",
         "",
-        "| model | phase | Brass | best peer | which | ratio | 95 % | rounds (dropped) |",
-        "|---|---|---|---|---|---|---|---|",
+        "| model | phase | depth | Brass | best peer | which | ratio | 95 % | rounds (dropped) |",
+        "|---|---|---:|---:|---:|---|---:|---|---|",
         *map(table_row, rows),
         "",
         f"* Brass: {' '.join(version.split())}; {hello.get('ready', '')}",
@@ -164,6 +176,7 @@ def main():
     parser.add_argument("--peers", nargs="+", choices=peers.PEERS, default=["native", "npm"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--depth", type=int, nargs="+", default=[0], help="tokens in the cache before each round")
     parser.add_argument("--scout", type=int, default=3, help="rounds that pick the peer configurations to compare with")
     parser.add_argument("--foreign", type=float, default=0.05, help="share of the processors that others may take")
     parser.add_argument("--bar", type=float, help="fail unless every interval lies above this ratio")
@@ -173,6 +186,8 @@ def main():
     for name in args.models:
         if name not in models.MODELS:
             parser.error(f"no model named '{name}'; there are {', '.join(models.MODELS)}")
+    if min(args.depth) < 0:
+        parser.error("--depth: is negative")
 
     rows, systems, hello = [], {}, {}
     for name in args.models or models.MODELS:
@@ -186,7 +201,7 @@ def main():
         write_into_docs(text)
     below = [row for row in rows if args.bar is not None and row["low"] <= args.bar]
     for row in below:
-        print(f"compare: {row['model']} {row['phase']}: the interval reaches down to {row['low']:.3f}", file=sys.stderr)
+        print(f"compare: {row['model']} {row['phase']} at {row['depth']}: the interval reaches down to {row['low']:.3f}", file=sys.stderr)
     return 1 if below else 0
 
 

@@ -2,15 +2,17 @@
 // Built by tools/bench/peers.py against the peer's own header, so the compiler checks its structs; no part of
 // Brass.
 //
-//     peer MODEL THREADS FLASH_ATTENTION(0|1) [FOLDER with loadable CPU backends]
+//     peer MODEL THREADS FLASH_ATTENTION(0|1) CONTEXT [FOLDER with loadable CPU backends]
 //
 // First line out: {"system": …, "log": […]}. Then for each line in, one line out:
-//     pp N    one batch of N tokens into an empty cache, logits of the last one only
-//     tg N    N single-token steps after an untimed one-token prompt, logits of each
-// answered {"tps": tokens per second}. Token ids are fixed pseudo-random ones: nothing is sampled, nothing
-// tokenized.
+//     depth D the cache holds the first D tokens of the text from now on (0, and at start: none); no answer
+//     pp N    one batch of N tokens behind them, logits of the last one only
+//     tg N    N single-token steps after one more untimed token, logits of each
+// pp and tg are answered {"tps": tokens per second}. Token ids are fixed pseudo-random ones, those of `brass rounds`:
+// nothing is sampled, nothing tokenized.
 #include <llama.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -27,8 +29,7 @@
 
 namespace {
 
-constexpr int kPrompt = 1;  // tokens before the timed steps of tg
-constexpr int kContext = 1024;
+constexpr int kBatch = 512;  // most tokens of one call
 
 [[noreturn]] void die(const std::string& what) {
   std::fprintf(stderr, "peer: %s\n", what.c_str());
@@ -64,13 +65,23 @@ struct Peer {
   llama_model* model = nullptr;
   llama_context* context = nullptr;
   int vocab = 0;
+  int held = 0;  // tokens that every round begins behind
 
-  void clear() const {
+  // Only the first `held` tokens stay in the cache.
+  void cut() const {
 #ifdef PEER_IK
-    llama_kv_cache_clear(context);
+    const bool done = llama_kv_cache_seq_rm(context, 0, held, -1);
 #else
-    llama_memory_clear(llama_get_memory(context), false);
+    const bool done = llama_memory_seq_rm(llama_get_memory(context), 0, held, -1);
 #endif
+    if (!done) die("the cache cannot be cut back");
+  }
+
+  void hold(int depth) {
+    held = 0;
+    cut();
+    for (int at = 0; at < depth; at += kBatch) decode(at, std::min(kBatch, depth - at));
+    held = depth;
   }
 
   // Tokens [position, position + count) of the pseudo-random text, as one batch.
@@ -90,15 +101,15 @@ struct Peer {
   }
 
   double pp(int count) const {
-    clear();
-    return timed(count, [&] { decode(0, count); });
+    cut();
+    return timed(count, [&] { decode(held, count); });
   }
 
   double tg(int count) const {
-    clear();
-    decode(0, kPrompt);
+    cut();
+    decode(held, 1);
     return timed(count, [&] {
-      for (int i = 0; i < count; ++i) decode(kPrompt + i, 1);
+      for (int i = 0; i < count; ++i) decode(held + 1 + i, 1);
     });
   }
 
@@ -125,16 +136,16 @@ void attach_threads(llama_context* context, int threads) {
 }
 #endif
 
-Peer open(const char* file, int threads, bool flash) {
+Peer open(const char* file, int threads, bool flash, int context) {
   Peer peer;
   llama_model_params model_params = llama_model_default_params();
   model_params.n_gpu_layers = 0;
   peer.model = llama_model_load_from_file(file, model_params);
   if (!peer.model) die(std::string("cannot load ") + file);
   llama_context_params params = llama_context_default_params();
-  params.n_ctx = kContext;
-  params.n_batch = 512;
-  params.n_ubatch = 512;
+  params.n_ctx = static_cast<std::uint32_t>(context);
+  params.n_batch = kBatch;
+  params.n_ubatch = kBatch;
   params.n_threads = threads;
   params.n_threads_batch = threads;
 #ifdef PEER_IK
@@ -154,13 +165,15 @@ Peer open(const char* file, int threads, bool flash) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) die("usage: peer MODEL THREADS FLASH_ATTENTION(0|1) [BACKEND_FOLDER]");
+  if (argc < 5) die("usage: peer MODEL THREADS FLASH_ATTENTION(0|1) CONTEXT [BACKEND_FOLDER]");
+  const int context = std::atoi(argv[4]);
+  if (context < kBatch) die("the context is shorter than one batch");
   llama_log_set(keep_log, nullptr);
 #ifndef PEER_IK
-  if (argc > 4) ggml_backend_load_all_from_path(argv[4]);
+  if (argc > 5) ggml_backend_load_all_from_path(argv[5]);
 #endif
   llama_backend_init();
-  const Peer peer = open(argv[1], std::atoi(argv[2]), std::atoi(argv[3]) != 0);
+  Peer peer = open(argv[1], std::atoi(argv[2]), std::atoi(argv[3]) != 0, context);
   peer.pp(64);  // touches the weights and starts the threads
   peer.tg(2);
   std::cout << "{\"system\": " << quoted(llama_print_system_info()) << ", \"log\": [" << kept_log << "]}"
@@ -169,8 +182,12 @@ int main(int argc, char** argv) {
   std::string phase;
   int count = 0;
   while (std::cin >> phase >> count) {
-    if (count < 1 || count > 512 || (phase != "pp" && phase != "tg"))
-      die("expected 'pp N' or 'tg N' with N in 1…512");
+    if (phase == "depth" && count >= 0 && count < context) {
+      peer.hold(count);
+      continue;
+    }
+    if (count < 1 || count > kBatch || peer.held + count >= context || (phase != "pp" && phase != "tg"))
+      die("expected 'pp N' or 'tg N' with N in 1…512, or 'depth N', within the context");
     std::cout << "{\"tps\": " << (phase == "pp" ? peer.pp(count) : peer.tg(count)) << "}" << std::endl;
   }
   std::fflush(stdout);

@@ -2,7 +2,8 @@
 """The engines that Brass is measured against: fetches or builds their libraries, and runs them in rounds.
 
     tools/bench/peers.py setup            build and fetch the peers (minutes; into ~/.cache/brass/peers)
-    tools/bench/peers.py run [MODEL…]     pp512 and tg64 of every peer, flash attention off and on, as JSON
+    tools/bench/peers.py run [MODEL…]     pp512 and tg64 of every peer, flash attention off and on, as JSON; --depth N:
+                                          behind N cached tokens
 
     native  llama.cpp 0.5.0 from the source package llama-cpp-python 0.3.36, built here with -DGGML_NATIVE=ON
     npm     llama.cpp 0.5.0 as prebuilt in @node-llama-cpp/linux-x64 3.22.1, which picks its CPU code at run time
@@ -114,6 +115,14 @@ def setup_ik():
                    ["-DPEER_IK"])
 
 
+LONGEST_ROUND = 512  # tokens of pp; tg is shorter
+
+
+def context_for(depth):
+    """Tokens of context that rounds behind so many cached ones need."""
+    return max(1024, depth + LONGEST_ROUND + 64)
+
+
 class Rounds:
     """A process that answers "pp N" and "tg N" with tokens per second: a peer's driver, or `brass rounds`."""
 
@@ -129,9 +138,16 @@ class Rounds:
             sys.exit(f"{self.name}: stopped with exit code {self.process.wait()}")
         return json.loads(line)
 
-    def measure(self, phase, count):
-        self.process.stdin.write(f"{phase} {count}\n")
+    def _say(self, word, count):
+        self.process.stdin.write(f"{word} {count}\n")
         self.process.stdin.flush()
+
+    def hold(self, depth):
+        """Rounds from now on happen behind so many cached tokens."""
+        self._say("depth", depth)
+
+    def measure(self, phase, count):
+        self._say(phase, count)
         return self._answer()["tps"]
 
     def close(self):
@@ -139,11 +155,11 @@ class Rounds:
         self.process.wait()
 
 
-def open_peer(peer, flash, model_file, threads):
+def open_peer(peer, flash, model_file, threads, depth=0):
     driver = cache_dir() / f"peer-{peer}"
     if not driver.exists():
         sys.exit(f"peers: '{peer}' is not built; run tools/bench/peers.py setup")
-    command = [driver, model_file, threads, int(flash)]
+    command = [driver, model_file, threads, int(flash), context_for(depth)]
     if peer == "npm":
         command.append(npm_folder())
     return Rounds(config_name(peer, flash), command)
@@ -162,8 +178,9 @@ def run(args):
     for name in args.models or models.MODELS:
         file = models.fetch(name, models.cache_dir())
         for peer, flash in configs(args.peers):
-            rounds = open_peer(peer, flash, file, args.threads)
-            row = {"model": name, "peer": peer, "flash_attention": flash, "system": rounds.hello["system"],
+            rounds = open_peer(peer, flash, file, args.threads, args.depth)
+            rounds.hold(args.depth)
+            row = {"model": name, "peer": peer, "flash_attention": flash, "depth": args.depth, "system": rounds.hello["system"],
                    "log": rounds.hello["log"], "pp512": [], "tg64": []}
             for _ in range(args.rounds):
                 row["pp512"].append(rounds.measure("pp", 512))
@@ -187,6 +204,7 @@ def main():
     measure.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(models.MODELS))
     measure.add_argument("--threads", type=int, default=2)
     measure.add_argument("--rounds", type=int, default=5)
+    measure.add_argument("--depth", type=int, default=0, help="tokens in the cache before each round")
     args = parser.parse_args()
     if args.verb == "run":
         return run(args)

@@ -89,7 +89,7 @@ def main():
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr}")
     report = json.loads(done.stdout)
-    good = report["model"] == "known-times" and report["complete"] and len(report["levels"]) == 2
+    good = report["head"]["model"] == "known-times" and report["complete"] and len(report["levels"]) == 2
     for level in report["levels"]:
         n = level["concurrency"]
         good &= level["errors"] == [] and level["tokens_counted_by_server"] and level["reply_tokens"] == 20 * n
@@ -101,6 +101,11 @@ def main():
         good &= close("p50 between chunks", level["latency_s"]["p50"], TOKEN_S, 0.15)
     again = report["levels"][0]["ttft_repeated_prompt_s"]
     good &= len(again) == 1 and again[0] < 0.1
+    row = report["workloads"][0]
+    good &= len(report["workloads"]) == 1 and row["kind"] == "measured"
+    good &= close("prefill of the workload", row["measured"]["prefill_s"], 1024 / PREFILL_TPS, 0.1)
+    good &= close("decode of the workload", row["measured"]["decode_s"], 19 * TOKEN_S, 0.15)
+    good &= close("prefill tok/s of the head", report["numbers"]["prefill_tps"], PREFILL_TPS, 0.1)
     Handler.fail_all = True
     failed = subprocess.run(command, capture_output=True, text=True, check=False)
     good &= failed.returncode == 1 and FAILED_REQUEST in failed.stderr
