@@ -18,12 +18,12 @@ inline Caps every_operation(std::string name) {
 // One operation a step, f32 activations.
 inline Caps plain_profile() { return every_operation("plain"); }
 
-// A CPU with int8 products, every rule, private copies, f16 KV.
+// A CPU with int8 products (of Q8_0 of two terms), every rule, private copies, f16 KV.
 inline Caps fused_profile(uint32_t threads = 2) {
   Caps caps = every_operation("fused");
   for (const Rule& rule : all_rules()) caps.rules.insert(rule.name);
   for (const Format* format : all_formats())
-    if (format->group > 0) caps.int8_types.insert(format->type);
+    if (format->group > 0) caps.int8_terms[format->type] = format->type == Type::Q8_0 ? 2 : 1;
   caps.threads = threads;
   caps.private_rows = 4;
   caps.kv = {2, 2};
@@ -39,6 +39,7 @@ inline Caps dispatch_profile() {
   caps.rules.erase("attention_quant");
   for (const Rule& rule : dispatch_rules()) caps.rules.insert(rule.name);
   caps.int8_rows = caps.rule_rows = 8;
+  for (auto& [type, terms] : caps.int8_terms) terms = 1;
   caps.joins_any_product = false;
   return caps;
 }

@@ -52,7 +52,7 @@ Json value_json(const Plan& plan, ValueId v) {
   Json out{{"name", value.name},
            {"rows", value.rows == Rows::kT ? "T" : "R"},
            {"width", value.width},
-           {"type", value.quantized ? "int8" : "f32"},
+           {"type", value_type_name(value)},
            {"storage", kStorage[static_cast<size_t>(p.storage)]}};
   if (p.storage != Storage::kInternal) out["offset"] = p.offset, out["bytes"] = p.bytes;
   return out;

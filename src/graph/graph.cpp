@@ -528,9 +528,14 @@ Cost& Cost::operator+=(const Cost& other) {
   return *this;
 }
 
+std::string_view value_type_name(const Value& value) {
+  static constexpr std::string_view kNames[] = {"f32", "int8", "int8x2"};
+  return kNames[value.int8_terms];
+}
+
 uint64_t value_bytes(const Value& v, const Sizes& sizes) {
-  const uint64_t rows = row_count(v.rows, sizes);
-  return rows * (v.quantized ? v.width + (v.width + 31) / 32 * 8 : uint64_t{v.width} * 4);
+  const uint64_t rows = row_count(v.rows, sizes), width = v.width;
+  return rows * (v.quantized() ? v.int8_terms * width + (width + 31) / 32 * 8 : width * 4);
 }
 
 namespace {
@@ -654,7 +659,7 @@ Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, co
       cost.flops = 10 * rows * width;
       break;
     case OpKind::kQuantAct:
-      cost.flops = 3 * rows * width;
+      cost.flops = 3 * rows * width * values[op.out[0]].int8_terms;
       break;
     case OpKind::kHiddenIn:
     case OpKind::kGatherRows:

@@ -29,9 +29,13 @@ enum class Rows : uint8_t { kT, kR };
 struct Value {
   std::string name;
   Rows rows;
-  uint32_t width;          // f32 values in a row
-  bool quantized = false;  // int8 codes with a scale (and scale · Σ codes) per 32 values instead
+  uint32_t width;  // f32 values in a row
+  // 1: int8 codes with a scale (and scale · Σ codes) per 32 values instead; 2: these, and a second int8 code for what
+  // they leave, x ≈ scale · (code + second / 256); 0: f32
+  uint8_t int8_terms = 0;
+  bool quantized() const { return int8_terms > 0; }
 };
+std::string_view value_type_name(const Value& value);  // "f32", "int8", "int8x2"
 
 enum class WeightKind : uint8_t {
   kMatrix,
@@ -240,7 +244,7 @@ struct SsmAttrs {
 struct ScaleAttrs {
   float factor;
 };
-// quant_act: x → the same in int8 per 32 (inserted by compile where a kernel reads it so)
+// quant_act: x → the same in int8 per 32, of one term or two (inserted by compile where a kernel reads it so)
 
 using Attrs = std::variant<std::monostate, EmbedAttrs, PoolAttrs, NormAttrs, LinearAttrs, HeadLinearAttrs,
                            ConcatAttrs, SliceAttrs, RouteAttrs, ExpertAttrs, ActAttrs, RopeTableAttrs,

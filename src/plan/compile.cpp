@@ -58,27 +58,31 @@ void drop_dead(Plan& plan) {
   plan.ops = std::move(kept);
 }
 
-// Puts a quant_act behind each value that some product wants in int8, and lets those products read its
-// result.
+// Puts a quant_act behind each value that some product wants in int8, and lets those products read its result. It has
+// as many terms as the one that wants most: the others read the first, which is the same.
 void insert_quant_act(Plan& plan) {
   std::vector<ValueId> quantized(plan.values.size(), -1);
-  std::vector<bool> wanted(plan.values.size(), false);
-  const auto reads_int8 = [&](const Op& op) {
-    return plan.key.t <= plan.caps.int8_rows && is_matrix_product(op) &&
-           plan.caps.int8_types.contains(plan.weight(op.weights[0]).type);
+  std::vector<uint8_t> wanted(plan.values.size(), 0);
+  const auto int8_terms = [&](const Op& op) -> uint8_t {
+    if (plan.key.t > plan.caps.int8_rows || !is_matrix_product(op)) return 0;
+    const auto found = plan.caps.int8_terms.find(plan.weight(op.weights[0]).type);
+    return found == plan.caps.int8_terms.end() ? 0 : found->second;
   };
   for (const Op& op : plan.ops)
-    if (reads_int8(op)) wanted[static_cast<size_t>(op.in[0])] = true;
+    if (const uint8_t terms = int8_terms(op)) {
+      uint8_t& most = wanted[static_cast<size_t>(op.in[0])];
+      most = std::max(most, terms);
+    }
 
   std::vector<Op> ops;
   for (Op& op : plan.ops) {
-    if (reads_int8(op)) op.in[0] = quantized[static_cast<size_t>(op.in[0])];
+    if (int8_terms(op) > 0) op.in[0] = quantized[static_cast<size_t>(op.in[0])];
     ops.push_back(op);
     for (const ValueId v : op.out) {
-      if (!wanted[static_cast<size_t>(v)]) continue;
+      if (wanted[static_cast<size_t>(v)] == 0) continue;
       Value q = plan.value(v);
-      q.name += ".int8";
-      q.quantized = true;
+      q.int8_terms = wanted[static_cast<size_t>(v)];
+      q.name = fmt::format("{}.{}", q.name, value_type_name(q));
       const auto id = static_cast<ValueId>(plan.values.size());
       plan.values.push_back(q);
       quantized[static_cast<size_t>(v)] = id;
@@ -160,8 +164,8 @@ void mark_folded(Plan& plan) {
 // not.
 void size_value(const Plan& plan, const Value& value, Placed& placed) {
   const uint32_t rows = value.rows == Rows::kT ? plan.key.t : plan.key.r;
-  if (value.quantized) {
-    const QuantizedLayout layout = quantized_layout(value.width, rows);
+  if (value.quantized()) {
+    const QuantizedLayout layout = quantized_layout(value.width, rows, value.int8_terms);
     placed.stride = static_cast<uint32_t>(layout.code_stride);
     placed.bytes = layout.bytes + (placed.norm >= 0 ? layout.squares_bytes : 0);
   } else {
@@ -199,13 +203,14 @@ void assign_arena(Plan& plan) {
 
 }  // namespace
 
-QuantizedLayout quantized_layout(uint32_t width, uint32_t rows) {
+QuantizedLayout quantized_layout(uint32_t width, uint32_t rows, uint32_t terms) {
   QuantizedLayout layout;
   layout.code_stride = round_up(width, 64);
   // Rows a multiple of 1 KiB apart would fall into the same few cache sets.
   if (layout.code_stride % 1024 == 0) layout.code_stride += 64;
   layout.scale_stride = round_up((width + 31) / 32, 16);
-  layout.scales = layout.code_stride * rows;
+  layout.seconds = layout.code_stride * rows;
+  layout.scales = layout.seconds * terms;
   layout.sums = layout.scales + layout.scale_stride * rows * sizeof(float);
   layout.squares_bytes = layout.scale_stride * rows * sizeof(float);
   layout.bytes = layout.sums + layout.squares_bytes;

@@ -316,7 +316,7 @@ bool splits_over_positions(const AttentionAttrs& a) {
 }
 
 bool is_router(const Plan& plan, const Op& op) {
-  return op.kind == OpKind::kLinear && !plan.value(op.in[0]).quantized &&
+  return op.kind == OpKind::kLinear && !plan.value(op.in[0]).quantized() &&
          plan.weight(op.weights[0]).type == Type::F32 && plan.weight(op.weights[0]).cols % 4 == 0;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -31,12 +32,12 @@ uint32_t bucket(uint32_t n);  // 0, 1, 2, 4, 8 … the smallest power of two ≥
 // What a device says of itself, as data.
 struct Caps {
   std::string name;
-  std::set<OpKind> operations;       // that it can run by themselves
-  std::set<std::string_view> rules;  // fusion rules that it can run (names in rules.h)
-  std::set<Type> matrix_types;       // of linear's and embed's weights
-  std::set<Type> int8_types;         // whose product reads int8 activations
-  uint32_t int8_rows = UINT32_MAX;   // T up to which it does; above, products read f32
-  uint32_t rule_rows = UINT32_MAX;   // T up to which steps are joined
+  std::set<OpKind> operations;         // that it can run by themselves
+  std::set<std::string_view> rules;    // fusion rules that it can run (names in rules.h)
+  std::set<Type> matrix_types;         // of linear's and embed's weights
+  std::map<Type, uint8_t> int8_terms;  // of the int8 activations that a type's product reads; not in it: f32
+  uint32_t int8_rows = UINT32_MAX;     // T up to which it does; above, products read f32
+  uint32_t rule_rows = UINT32_MAX;     // T up to which steps are joined
   // Whether rules join products of f32 activations, and of two formats; else such of int8 and one format alone.
   bool joins_any_product = true;
   uint32_t threads = 1;       // that each keep a private copy of a private value
@@ -63,12 +64,13 @@ struct Placed {
 
 // Where the parts of a quantized value of `rows` rows lie, from its offset.
 struct QuantizedLayout {
-  uint64_t code_stride, scale_stride;  // in elements
-  uint64_t scales, sums, bytes;        // byte offsets of the parts (codes are at 0), whole size
+  uint64_t code_stride, scale_stride;     // in elements
+  uint64_t seconds, scales, sums, bytes;  // byte offsets of the parts (codes are at 0), whole size
   uint64_t
       squares_bytes;  // of the sums of squares, which lie behind the whole (Placed::norm), rows as scales
 };
-QuantizedLayout quantized_layout(uint32_t width, uint32_t rows);
+// `terms`: Value::int8_terms. Of one term there are no second codes, and the rest lies the same.
+QuantizedLayout quantized_layout(uint32_t width, uint32_t rows, uint32_t terms);
 
 struct Range {
   enum class Space : uint8_t { kArena, kKv } space;

@@ -69,7 +69,7 @@ std::vector<uint32_t> reader_counts(const Plan& plan) {
 }
 
 bool may_join(const Plan& plan, const Op& product) {
-  return plan.caps.joins_any_product || plan.value(product.in[0]).quantized;
+  return plan.caps.joins_any_product || plan.value(product.in[0]).quantized();
 }
 
 namespace {

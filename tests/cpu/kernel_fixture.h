@@ -80,14 +80,14 @@ struct TestWeight {
 };
 
 // As what a product reads x.
-enum class XForm : uint8_t { kExact, kRounded, kCodes };
+enum class XForm : uint8_t { kExact, kRounded, kCodes, kTwoTerms };
 
 // Random activations, quantized by the tier under test.
 struct TestActivations {
   uint32_t tokens, k;
   size_t f32_stride, code_stride, scale_stride;
   Aligned<float> f32;
-  Aligned<int8_t> codes;
+  Aligned<int8_t> codes, seconds;
   Aligned<float> scale, sum;
 
   TestActivations(const Kernels& kernels, uint32_t t, uint32_t cols, uint64_t seed)
@@ -98,28 +98,39 @@ struct TestActivations {
         scale_stride((cols / 32 + 15) / 16 * 16),
         f32(t * f32_stride),
         codes(t * code_stride),
+        seconds(t * code_stride),
         scale(t * scale_stride),
         sum(t * scale_stride) {
     Rng rng(seed);
     for (uint32_t i = 0; i < t; ++i) {
       for (uint32_t j = 0; j < k; ++j) f32[i * f32_stride + j] = gaussian(rng) * (j % 97 == 0 ? 20.0f : 1.0f);
-      if (k % 32 == 0) {
-        kernels.quantize(&f32[i * f32_stride], k, &codes[i * code_stride], &scale[i * scale_stride],
-                         &sum[i * scale_stride]);
-      }
+      if (k % 32 == 0) quantize(kernels, i);
     }
   }
 
+  // Of two terms: products of one read the first.
+  void quantize(const Kernels& kernels, uint32_t t) {
+    kernels.quantize(&f32[t * f32_stride], k, &codes[t * code_stride], &seconds[t * code_stride],
+                     &scale[t * scale_stride], &sum[t * scale_stride]);
+  }
+
   Activations from(uint32_t t) const {
-    return {
-        &f32[t * f32_stride],   f32_stride,  &codes[t * code_stride], code_stride, &scale[t * scale_stride],
-        &sum[t * scale_stride], scale_stride};
+    return {.f32 = &f32[t * f32_stride],
+            .f32_stride = f32_stride,
+            .codes = &codes[t * code_stride],
+            .code_stride = code_stride,
+            .scale = &scale[t * scale_stride],
+            .sum = &sum[t * scale_stride],
+            .scale_stride = scale_stride,
+            .seconds = &seconds[t * code_stride]};
   }
   double value(uint32_t t, uint32_t j, XForm form) const {
     const float exact = f32[t * f32_stride + j];
     if (form == XForm::kExact) return static_cast<double>(exact);
     if (form == XForm::kRounded) return static_cast<double>(bf16_to_f32(f32_to_bf16(exact)));
-    return static_cast<double>(scale[t * scale_stride + j / 32]) * codes[t * code_stride + j];
+    double code = codes[t * code_stride + j];
+    if (form == XForm::kTwoTerms) code += seconds[t * code_stride + j] / 256.0;
+    return static_cast<double>(scale[t * scale_stride + j / 32]) * code;
   }
 };
 

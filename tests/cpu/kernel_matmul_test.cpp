@@ -76,9 +76,10 @@ TEST_P(KernelMatmul, UnpackedRowsAreTheFormatsValues) {
 
 TEST_P(KernelMatmul, AgreesWithDoubleOnTheSameCodes) {
   for (const Format* f : packable()) {
-    const XForm form = f->group != 0                 ? XForm::kCodes
-                       : kernels().rounds_x(f->type) ? XForm::kRounded
-                                                     : XForm::kExact;
+    const XForm form = kernels().int8_terms(f->type) == 2   ? XForm::kTwoTerms
+                       : kernels().int8_terms(f->type) == 1 ? XForm::kCodes
+                       : kernels().rounds_x(f->type)        ? XForm::kRounded
+                                                            : XForm::kExact;
     for (const uint32_t cols : lengths(*f)) {
       for (const uint32_t tokens : {1u, 3u, 4u, 7u, 21u}) {
         const TestWeight w(kernels(), *f, 53, cols, cols);
@@ -102,6 +103,32 @@ TEST_P(KernelMatmul, AgreesWithDoubleOnTheSameCodes) {
         const double bound = 2e-6 * std::sqrt(std::max(cols, 256u) / 256.0);
         EXPECT_LT(std::sqrt(error / norm), bound) << f->name << " K " << cols << " T " << tokens;
       }
+    }
+  }
+}
+
+// Two terms keep x: against double of what was quantized, not of its codes.
+TEST_P(KernelMatmul, TwoTermsAreWithinOneInTenThousand) {
+  ASSERT_EQ(kernels().int8_terms(Type::Q8_0), 2);
+  EXPECT_EQ(kernels().int8_terms(Type::Q4_K), 1);
+  EXPECT_EQ(kernels().int8_terms(Type::F16), 0);
+  const Format& f = *find_format(Type::Q8_0);
+  for (const uint32_t cols : {32u, 96u, 576u, 2080u, 4096u}) {
+    for (const uint32_t tokens : {1u, 2u, 3u, 4u, 5u, 8u, 17u}) {
+      const TestWeight w(kernels(), f, 45, cols, cols);
+      const TestActivations x(kernels(), tokens, cols, tokens);
+      const Result got = multiply(w, x, 0, tokens, 0, w.rows);
+      double error = 0, norm = 0;
+      for (uint32_t t = 0; t < tokens; ++t) {
+        for (uint32_t n = 0; n < w.rows; ++n) {
+          double want = 0;
+          for (uint32_t j = 0; j < cols; ++j)
+            want += static_cast<double>(w.values[size_t{n} * cols + j]) * x.value(t, j, XForm::kExact);
+          error += std::pow(got.y[t * got.stride + n] - want, 2);
+          norm += want * want;
+        }
+      }
+      EXPECT_LT(std::sqrt(error / norm), 1e-4) << "K " << cols << " T " << tokens;
     }
   }
 }
@@ -160,14 +187,15 @@ TEST_P(KernelMatmul, ExtremeCodesAreExact) {
     TestActivations x(kernels(), 5, cols, 1);
     for (uint32_t t = 0; t < 5; ++t) {
       for (uint32_t j = 0; j < cols; ++j) x.f32[t * x.f32_stride + j] = t % 2 == 0 ? 127.0f : -127.0f;
-      kernels().quantize(&x.f32[t * x.f32_stride], cols, &x.codes[t * x.code_stride],
-                         &x.scale[t * x.scale_stride], &x.sum[t * x.scale_stride]);
+      x.quantize(kernels(), t);
+      // The second term as large as codes can be, too.
+      for (uint32_t j = 0; j < cols; ++j) x.seconds[t * x.code_stride + j] = t % 2 == 0 ? 127 : -127;
     }
     for (const uint32_t tokens : {1u, 5u}) {
       const Result got = multiply(w, x, 0, tokens, 0, 16);
       for (uint32_t t = 0; t < tokens; ++t) {
         EXPECT_EQ(got.y[t * got.stride + 3],
-                  static_cast<float>(code) * 127.0f * 256.0f * (t % 2 == 0 ? 1.0f : -1.0f));
+                  static_cast<float>(code) * 127.0f * 257.0f * (t % 2 == 0 ? 1.0f : -1.0f));
       }
     }
   }

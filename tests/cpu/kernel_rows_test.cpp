@@ -24,10 +24,15 @@ TEST_P(KernelRows, QuantizeIsNearest) {
   Aligned<float> x = values(k, 3.0f, 1);
   for (uint32_t i = 32; i < 64; ++i) x[i] = 0.0f;
   x[70] = -50.0f;
-  Aligned<int8_t> codes(128);
+  Aligned<int8_t> codes(128), same(128), seconds(128);
   Aligned<float> scale(16), sum(16);
-  std::memset(codes.data(), 99, 128);
-  kernels().quantize(x.data(), k, codes.data(), scale.data(), sum.data());
+  for (auto* bytes : {&codes, &same, &seconds}) std::memset(bytes->data(), 99, 128);
+  kernels().quantize(x.data(), k, codes.data(), nullptr, scale.data(), sum.data());
+  const std::vector<float> scales(scale.data(), scale.data() + 3), sums(sum.data(), sum.data() + 3);
+  kernels().quantize(x.data(), k, same.data(), seconds.data(), scale.data(), sum.data());
+  EXPECT_EQ(0, std::memcmp(codes.data(), same.data(), 128)) << "the first term is the same";
+  EXPECT_EQ(0, std::memcmp(scales.data(), scale.data(), 12));
+  EXPECT_EQ(0, std::memcmp(sums.data(), sum.data(), 12));
   for (uint32_t b = 0; b < 3; ++b) {
     float most = 0;
     int total = 0;
@@ -35,28 +40,33 @@ TEST_P(KernelRows, QuantizeIsNearest) {
       most = std::max(most, std::fabs(x[i]));
       total += codes[i];
       EXPECT_LE(std::fabs(x[i] - scale[b] * codes[i]), scale[b] * 0.5001f);
+      // Half of a 256th; a whole one where 128 is wanted.
+      const double off = std::fabs(x[i] - static_cast<double>(scale[b]) * (codes[i] + seconds[i] / 256.0));
+      EXPECT_LE(off, static_cast<double>(scale[b]) * (std::abs(seconds[i]) == 127 ? 1.51 : 0.51) / 256) << i;
     }
     EXPECT_FLOAT_EQ(scale[b], most / 127.0f);
     EXPECT_FLOAT_EQ(sum[b], scale[b] * static_cast<float>(total));
   }
   EXPECT_EQ(codes[70], -127);
   for (uint32_t i = 96; i < 128; ++i) EXPECT_EQ(codes[i], 0);
+  for (uint32_t i = 96; i < 128; ++i) EXPECT_EQ(seconds[i], 0);
 }
 
 TEST_P(KernelRows, QuantizeKeepsNanAndTakesTinyValues) {
   Aligned<float> x = values(64, 1.0f, 1);
-  Aligned<int8_t> codes(64);
+  Aligned<int8_t> codes(64), seconds(64);
   Aligned<float> scale(16), sum(16);
   for (const float bad : {kNan, kInfinity, -kInfinity}) {
     x[40] = bad;
-    kernels().quantize(x.data(), 64, codes.data(), scale.data(), sum.data());
+    kernels().quantize(x.data(), 64, codes.data(), seconds.data(), scale.data(), sum.data());
     EXPECT_TRUE(std::isfinite(scale[0]));
     EXPECT_TRUE(std::isnan(scale[1])) << bad;
     EXPECT_TRUE(std::isnan(sum[1]));
   }
   for (uint32_t i = 0; i < 64; ++i) x[i] = i % 2 == 0 ? 1e-41f : -1e-41f;
-  kernels().quantize(x.data(), 64, codes.data(), scale.data(), sum.data());
+  kernels().quantize(x.data(), 64, codes.data(), seconds.data(), scale.data(), sum.data());
   for (uint32_t i = 0; i < 64; ++i) EXPECT_LE(std::abs(codes[i]), 127);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_LE(std::abs(seconds[i]), 127);
   EXPECT_TRUE(std::isfinite(scale[0]));
 }
 

@@ -178,14 +178,44 @@ TEST(Compile, Int8InputsAreMadeOnceForAllTheirReaders) {
       EXPECT_EQ(made[op.in[0]]++, 0) << op.name;
     }
     if (op.kind == OpKind::kLinear) {
-      EXPECT_TRUE(plan->value(op.in[0]).quantized) << op.name;
+      EXPECT_TRUE(plan->value(op.in[0]).quantized()) << op.name;
     }
   }
   EXPECT_EQ(made.size(),
             2u * 4 + 1);  // before q/k/v, the output, gate/up, down of two layers; before the head
   Caps floats_only = fused_profile();
-  floats_only.int8_types.clear();
+  floats_only.int8_terms.clear();
   for (const Op& op : compiled(graph, {1, 1}, floats_only)->ops) EXPECT_NE(op.kind, OpKind::kQuantAct);
+}
+
+// A value is quantized once, with as many terms as the reader that wants most.
+TEST(Compile, Int8InputsHaveTheTermsOfTheirReaders) {
+  const auto graph = build_tiny(plain_model());
+  for (const uint8_t of_q6 : {uint8_t{1}, uint8_t{2}}) {
+    Caps caps = without_rules(fused_profile());
+    caps.int8_terms[Type::Q6_K] = of_q6;
+    const auto plan = compiled(graph, {1, 1}, caps);
+    std::map<ValueId, uint8_t> wanted;
+    for (const Op& op : plan->ops)
+      if (op.kind == OpKind::kLinear || op.kind == OpKind::kLmHead) {
+        uint8_t& most = wanted[op.in[0]];
+        most = std::max(most, caps.int8_terms[plan->weight(op.weights[0]).type]);
+      }
+    std::set<uint8_t> seen;
+    for (const auto& [v, terms] : wanted) {
+      const Value& value = plan->value(v);
+      EXPECT_EQ(value.int8_terms, terms) << value.name;
+      EXPECT_TRUE(value.name.ends_with(value_type_name(value))) << value.name;
+      const QuantizedLayout one = quantized_layout(value.width, 1, 1),
+                            all = quantized_layout(value.width, 1, terms);
+      EXPECT_EQ(plan->place(v).bytes, all.bytes);
+      EXPECT_EQ(all.bytes, one.bytes + (terms - 1) * one.code_stride);
+      EXPECT_EQ(value_bytes(value, {.t = 1, .r = 1, .s = 0}),
+                terms * value.width + (value.width + 31) / 32 * 8);
+      seen.insert(terms);
+    }
+    EXPECT_EQ(seen, (std::set<uint8_t>{1, 2})) << "both kinds are in this model";
+  }
 }
 
 double cpu_milliseconds() {

@@ -120,16 +120,17 @@ struct Inputs {
   uint32_t tokens, k;
   size_t code_stride;
   Buffer<float> f32, scale, sum;
-  Buffer<int8_t> codes;
+  Buffer<int8_t> codes, seconds;  // seconds: where the product reads two terms
 
-  Inputs(const Kernels& kernels, uint32_t t, uint32_t cols)
+  Inputs(const Kernels& kernels, Type type, uint32_t t, uint32_t cols)
       : tokens(t),
         k(cols),
         code_stride((cols + 63) / 64 * 64),
         f32(make_buffer<float>(size_t{t} * cols)),
         scale(make_buffer<float>(size_t{t} * cols / 32)),
         sum(make_buffer<float>(size_t{t} * cols / 32)),
-        codes(make_buffer<int8_t>(t * code_stride)) {
+        codes(make_buffer<int8_t>(t * code_stride)),
+        seconds(kernels.int8_terms(type) > 1 ? make_buffer<int8_t>(t * code_stride) : nullptr) {
     Rng rng(1);
     for (size_t i = 0; i < size_t{t} * cols; ++i) f32.get()[i] = static_cast<float>(rng.normal());
     quantize(kernels, 0, t);
@@ -137,11 +138,19 @@ struct Inputs {
   void quantize(const Kernels& kernels, uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; ++i) {
       kernels.quantize(f32.get() + size_t{i} * k, k, codes.get() + i * code_stride,
+                       seconds == nullptr ? nullptr : seconds.get() + i * code_stride,
                        scale.get() + size_t{i} * k / 32, sum.get() + size_t{i} * k / 32);
     }
   }
   Activations view() const {
-    return {f32.get(), k, codes.get(), code_stride, scale.get(), sum.get(), k / 32};
+    return {.f32 = f32.get(),
+            .f32_stride = k,
+            .codes = codes.get(),
+            .code_stride = code_stride,
+            .scale = scale.get(),
+            .sum = sum.get(),
+            .scale_stride = k / 32,
+            .seconds = seconds.get()};
   }
 };
 
@@ -152,7 +161,7 @@ class Bench {
         o_(options),
         format_(format),
         panel_(kernels.panel_bytes(format.type, options.cols)),
-        x_(kernels, 512, options.cols) {
+        x_(kernels, format.type, 512, options.cols) {
     const size_t count = std::max<size_t>(o_.megabytes * 1000000 / panel_ / 32 * 32, 32);
     panels_ = make_buffer<std::byte>(count * panel_);
     rows_ = static_cast<uint32_t>(count * kPanelRows);
@@ -185,7 +194,7 @@ class Bench {
     std::barrier quantized(kThreads);
     const auto seconds = [&](uint32_t tokens, uint32_t rows, int rounds) {
       return shortest_round(kThreads, rounds, [&](uint32_t i) {
-        if (kernels_.reads_codes(format_.type)) {
+        if (kernels_.int8_terms(format_.type) > 0) {
           x_.quantize(kernels_, i * tokens / kThreads, (i + 1) * tokens / kThreads);
           quantized.arrive_and_wait();
         }

@@ -38,17 +38,23 @@ Memory::~Memory() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
 
+QuantizedRows quantized_parts(const Value& value, uint32_t rows, std::byte* at) {
+  const QuantizedLayout layout = quantized_layout(value.width, rows, value.int8_terms);
+  return {reinterpret_cast<int8_t*>(at),
+          value.int8_terms > 1 ? reinterpret_cast<int8_t*>(at + layout.seconds) : nullptr,
+          reinterpret_cast<float*>(at + layout.scales),
+          reinterpret_cast<float*>(at + layout.sums),
+          layout.code_stride,
+          layout.scale_stride};
+}
+
 QuantizedRows quantized_rows(const Run& run, ValueId v, uint32_t thread) {
   const Value& value = run.plan.value(v);
-  const QuantizedLayout layout =
-      quantized_layout(value.width, value.rows == Rows::kT ? run.plan.key.t : run.plan.key.r);
-  std::byte* at = run.at(v, thread);
-  return {reinterpret_cast<int8_t*>(at), reinterpret_cast<float*>(at + layout.scales),
-          reinterpret_cast<float*>(at + layout.sums), layout.code_stride, layout.scale_stride};
+  return quantized_parts(value, value.rows == Rows::kT ? run.plan.key.t : run.plan.key.r, run.at(v, thread));
 }
 
 Activations activations(const Run& run, ValueId v, uint32_t thread) {
-  if (!run.plan.value(v).quantized)
+  if (!run.plan.value(v).quantized())
     return {.f32 = run.row(v, thread, 0),
             .f32_stride = run.plan.place(v).stride,
             .codes = nullptr,
@@ -63,7 +69,8 @@ Activations activations(const Run& run, ValueId v, uint32_t thread) {
           .code_stride = q.code_stride,
           .scale = q.scale,
           .sum = q.sum,
-          .scale_stride = q.scale_stride};
+          .scale_stride = q.scale_stride,
+          .seconds = q.seconds};
 }
 
 std::unique_ptr<StepRunner> make_runner(const State& state, const Plan& plan, const Step& step) {
@@ -470,7 +477,7 @@ Caps caps_of(const Kernels& kernels, uint32_t threads, KvType k_type, KvType v_t
   for (const Format* f : all_formats()) {
     if (!kernels.can_pack(f->type)) continue;
     caps.matrix_types.insert(f->type);
-    if (kernels.reads_codes(f->type)) caps.int8_types.insert(f->type);
+    if (const uint8_t terms = kernels.int8_terms(f->type)) caps.int8_terms[f->type] = terms;
   }
   return caps;
 }

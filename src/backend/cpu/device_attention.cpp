@@ -298,10 +298,7 @@ class AttentionRunner : public StepRunner {
         std::memcpy(run.row(out_, thread, t) + column, row, width * sizeof(float));
         continue;
       }
-      const QuantizedRows q = quantized_rows(run, quantized_, thread);
-      run.state.kernels->quantize(row, width, q.codes + t * q.code_stride + column,
-                                  q.scale + t * q.scale_stride + column / 32,
-                                  q.sum + t * q.scale_stride + column / 32);
+      quantized_rows(run, quantized_, thread).from(t, column).quantize(*run.state.kernels, row, width);
     }
   }
 

@@ -147,11 +147,11 @@ class ExpertsRunner : public StepRunner {
            "{} rows of {} experts with {} each", all.rows, a_.experts, out_);
     first_expert_ = {all.type, out_, all.cols, all.panel_bytes, all.data};
     if (a_.bias) bias_ = state.vectors[static_cast<size_t>(op_->weights[1])].data();
-    quantized_ = plan.value(op_->in[0]).quantized;
+    terms_ = plan.value(op_->in[0]).int8_terms;
 
     const uint32_t pairs = max_rows(plan, op_->in[0]) * a_.used;
     block_ = std::min(pairs, kMostRows);
-    layout_ = quantized_layout(all.cols, block_);
+    layout_ = quantized_layout(all.cols, block_, terms_);
     f32_stride_ = round_up(all.cols, kAlign / sizeof(float));
     size_t end = round_up(state.kernels->matmul_scratch(block_), kAlign);
     const auto place = [&](size_t bytes) {
@@ -159,7 +159,7 @@ class ExpertsRunner : public StepRunner {
       end += round_up(bytes, kAlign);
       return at;
     };
-    x_at_ = place(quantized_ ? layout_.bytes : block_ * f32_stride_ * sizeof(float));
+    x_at_ = place(terms_ > 0 ? layout_.bytes : block_ * f32_stride_ * sizeof(float));
     y_at_ = place(std::max(kPieceValues, kUnit * block_) * sizeof(float));
     first_at_ = place((a_.experts + 1) * sizeof(uint32_t));
     order_at_ = place(pairs * sizeof(uint32_t));
@@ -246,7 +246,7 @@ class ExpertsRunner : public StepRunner {
     const uint32_t in = first_expert_.cols;
     std::byte* at = run.scratch[thread] + x_at_;
     Activations x{};
-    if (!quantized_) {
+    if (terms_ == 0) {
       auto* f32 = reinterpret_cast<float*>(at);
       for (size_t i = 0; i < pairs.size(); i++)
         std::memcpy(f32 + i * f32_stride_,
@@ -257,18 +257,23 @@ class ExpertsRunner : public StepRunner {
       return x;
     }
     const QuantizedRows from = quantized_rows(run, op_->in[0], thread);
-    auto* codes = reinterpret_cast<int8_t*>(at);
+    auto *codes = reinterpret_cast<int8_t*>(at), *seconds = reinterpret_cast<int8_t*>(at + layout_.seconds);
     auto *scale = reinterpret_cast<float*>(at + layout_.scales),
          *sum = reinterpret_cast<float*>(at + layout_.sums);
     for (size_t i = 0; i < pairs.size(); i++) {
       const size_t row = pairs[i] / a_.used, first = size_t{part(pairs[i])} * in;
-      std::memcpy(codes + i * layout_.code_stride, from.codes + row * from.code_stride + first, in);
-      std::memset(codes + i * layout_.code_stride + in, 0, round_up(in, 64) - in);
+      const auto copy_codes = [&](int8_t* to, const int8_t* of_rows) {
+        std::memcpy(to + i * layout_.code_stride, of_rows + row * from.code_stride + first, in);
+        std::memset(to + i * layout_.code_stride + in, 0, round_up(in, 64) - in);
+      };
+      copy_codes(codes, from.codes);
+      if (terms_ > 1) copy_codes(seconds, from.seconds);
       const size_t group = row * from.scale_stride + first / 32, bytes = in / 32 * sizeof(float);
       std::memcpy(scale + i * layout_.scale_stride, from.scale + group, bytes);
       std::memcpy(sum + i * layout_.scale_stride, from.sum + group, bytes);
     }
     x.codes = codes;
+    if (terms_ > 1) x.seconds = seconds;
     x.code_stride = layout_.code_stride;
     x.scale = scale;
     x.sum = sum;
@@ -298,7 +303,7 @@ class ExpertsRunner : public StepRunner {
   const ExpertAttrs& a_;
   PackedWeight first_expert_{};
   const float* bias_ = nullptr;
-  bool quantized_;
+  uint8_t terms_;  // Value::int8_terms of the input
   uint32_t out_, panels_, block_;
   QuantizedLayout layout_;
   size_t f32_stride_, x_at_, y_at_, first_at_, order_at_, scratch_;

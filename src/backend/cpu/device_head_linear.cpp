@@ -41,6 +41,7 @@ class HeadLinearRunner : public StepRunner {
       x.scale += from / 32;
       x.sum += from / 32;
     }
+    if (x.seconds != nullptr) x.seconds += from;
     run.state.kernels->matmul(w, x, run.rows(op_->in[0]), begin, end,
                               run.row(op_->out[0], thread, 0) + size_t{head} * rows_,
                               run.plan.place(op_->out[0]).stride, run.scratch[thread]);

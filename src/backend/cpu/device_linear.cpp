@@ -139,9 +139,7 @@ class GluRunner : public StepRunner {
         continue;
       }
       k.act_mul(act_, g, u, end - begin, g);
-      const QuantizedRows q = quantized_rows(run, quantized_, thread);
-      k.quantize(g, end - begin, q.codes + t * q.code_stride + begin,
-                 q.scale + t * q.scale_stride + begin / 32, q.sum + t * q.scale_stride + begin / 32);
+      quantized_rows(run, quantized_, thread).from(t, begin).quantize(k, g, end - begin);
     }
   }
 

@@ -91,9 +91,16 @@ class Product {
     Rng rng(2);
     for (uint32_t t = 0; t < kTokens; t++) {
       for (uint32_t j = 0; j < kCols; j++) x[t * kCols + j] = static_cast<float>(rng.normal());
-      k.quantize(x + t * kCols, kCols, q + t * kCols, scale + t * kScaleStride, sum + t * kScaleStride);
+      k.quantize(x + t * kCols, kCols, q + t * kCols, nullptr, scale + t * kScaleStride,
+                 sum + t * kScaleStride);
     }
-    p.x_ = {x, kCols, q, kCols, scale, sum, kScaleStride};
+    p.x_ = {.f32 = x,
+            .f32_stride = kCols,
+            .codes = q,
+            .code_stride = kCols,
+            .scale = scale,
+            .sum = sum,
+            .scale_stride = kScaleStride};
     p.y_ = reinterpret_cast<float*>(take(size_t{kTokens} * kRows * 4));
     p.scratch_ = take(k.matmul_scratch(kTokens));
     return p;
@@ -138,7 +145,7 @@ Result<double> probe_products(const State& state, Type type) {
 
 Result<DeviceProbe> probe_device(const State& state) {
   return DeviceProbe{.bandwidth = TRY(probe_bandwidth(state)),
-                     .int8_ops = TRY(probe_products(state, Type::Q8_0)),
+                     .int8_ops = TRY(probe_products(state, Type::Q4_0)),
                      .f32_ops = TRY(probe_products(state, Type::F32))};
 }
 

@@ -32,8 +32,8 @@ class RowsRunner : public StepRunner {
       if (plan.place(out).storage != Storage::kInternal) continue;
       slot_[static_cast<size_t>(out)] = static_cast<ptrdiff_t>(scratch_);
       const Value& v = plan.value(out);
-      scratch_ +=
-          round_up(v.quantized ? quantized_layout(v.width, 1).bytes : v.width * sizeof(float), kAlign);
+      scratch_ += round_up(
+          v.quantized() ? quantized_layout(v.width, 1, v.int8_terms).bytes : v.width * sizeof(float), kAlign);
     }
     out_ = plan.ops[step.ops[0]].out[0];
   }
@@ -65,22 +65,15 @@ class RowsRunner : public StepRunner {
 
   QuantizedRows quantized(const Run& run, uint32_t thread, ValueId v, uint32_t i) const {
     const ptrdiff_t slot = slot_[static_cast<size_t>(v)];
-    if (slot < 0) {
-      QuantizedRows q = quantized_rows(run, v, thread);
-      return {q.codes + i * q.code_stride, q.scale + i * q.scale_stride, q.sum + i * q.scale_stride, 0, 0};
-    }
-    const QuantizedLayout layout = quantized_layout(run.plan.value(v).width, 1);
-    std::byte* at = run.scratch[thread] + slot;
-    return {reinterpret_cast<int8_t*>(at), reinterpret_cast<float*>(at + layout.scales),
-            reinterpret_cast<float*>(at + layout.sums), 0, 0};
+    if (slot < 0) return quantized_rows(run, v, thread).from(i, 0);
+    return quantized_parts(run.plan.value(v), 1, run.scratch[thread] + slot);
   }
 
   void run_row(const Run& run, uint32_t thread, const RowOp& r, uint32_t i) const {
     const Kernels& k = *run.state.kernels;
     const Op& op = *r.op;
     if (op.kind == OpKind::kQuantAct) {
-      const QuantizedRows q = quantized(run, thread, op.out[0], i);
-      k.quantize(row(run, thread, op.in[0], i), r.width, q.codes, q.scale, q.sum);
+      quantized(run, thread, op.out[0], i).quantize(k, row(run, thread, op.in[0], i), r.width);
       return;
     }
     float* out = row(run, thread, op.out[0], i);

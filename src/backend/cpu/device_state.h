@@ -116,12 +116,26 @@ struct Run {
   }
 };
 
-// Quantized value: pointers to its parts.
+// Quantized value: pointers to its parts. `seconds`: null where it has one term.
 struct QuantizedRows {
-  int8_t* codes;
+  int8_t *codes, *seconds;
   float *scale, *sum;
   size_t code_stride, scale_stride;
+
+  // The same from row i and column `column`, a multiple of 32, on.
+  QuantizedRows from(size_t i, size_t column) const {
+    const size_t code = i * code_stride + column, group = i * scale_stride + column / 32;
+    return {codes + code,  seconds == nullptr ? nullptr : seconds + code,
+            scale + group, sum + group,
+            code_stride,   scale_stride};
+  }
+  // x → columns [0, n) of the first row.
+  void quantize(const Kernels& k, const float* x, uint32_t n) const {
+    k.quantize(x, n, codes, seconds, scale, sum);
+  }
 };
+// Of a value whose `rows` rows lie at `at`.
+QuantizedRows quantized_parts(const Value& value, uint32_t rows, std::byte* at);
 QuantizedRows quantized_rows(const Run& run, ValueId v, uint32_t thread);
 // What a product reads of value v.
 Activations activations(const Run& run, ValueId v, uint32_t thread);

@@ -17,7 +17,7 @@ inline constexpr uint32_t kChunk = 512;       // positions that one attention pa
 inline constexpr uint32_t kMaxHeadDim = 640;  // largest k_dim and v_dim
 
 // T rows of K activations. Quantized: int8 codes with one scale per 32 values (nearest, ties to even, max |x|
-// → 127).
+// → 127); of two terms: x ≈ scale · (code + second / 256), the codes as of one.
 struct Activations {
   const float* f32;  // [T][f32_stride]; what float weights read; may be null when only codes are read
   size_t f32_stride;
@@ -26,6 +26,7 @@ struct Activations {
   const float* scale;  // [T][scale_stride], one per 32 values
   const float* sum;    // [T][scale_stride], scale · Σ codes of the 32
   size_t scale_stride;
+  const int8_t* seconds = nullptr;  // as codes; what products of two terms read besides, else it may be null
 };
 
 // One page of one layer's K (or V) for one KV head: kBlock positions × head_dim, laid out as the kernels like

@@ -30,11 +30,11 @@ constexpr uint32_t kDecodeTokens = 4;
 
 // A thread's scratch, from one allocation.
 struct Scratch {
-  std::byte* tile;  // [panels] unpacked weights, tile_bytes() each
-  float* scale;     // [panels][tile_blocks][2][16]
-  float* offset;    // [panels][tile_blocks][16]
-  float* c;         // [tokens][panels · 16]
-  int16_t* sum16;   // [tokens][sum16_stride]
+  std::byte* tile;             // [panels] unpacked weights, tile_bytes() each
+  float* scale;                // [panels][tile_blocks][2][16]
+  float* offset;               // [panels][tile_blocks][16]
+  float* c;                    // [tokens][panels · 16]
+  int16_t *sum16, *seconds16;  // [tokens][sum16_stride]
 };
 
 size_t sum16_stride(uint32_t k) { return (size_t{k} + 63) / 64 * 4; }
@@ -46,7 +46,7 @@ size_t scratch_bytes(const LinearParts& parts, uint32_t max_t) {
   const size_t tokens = std::min(std::max(max_t, kDecodeTokens), kTokenBlock);
   const size_t floats = parts.tile_panels * (parts.tile_blocks * (2 + 1) * 16 + tokens * 16);
   return parts.tile_panels * tile_bytes(parts) + floats * sizeof(float) +
-         tokens * sum16_stride(kMaxK) * sizeof(int16_t);
+         2 * tokens * sum16_stride(kMaxK) * sizeof(int16_t);
 }
 
 Scratch divide(std::byte* bytes, const LinearParts& parts, uint32_t tokens) {
@@ -56,6 +56,7 @@ Scratch divide(std::byte* bytes, const LinearParts& parts, uint32_t tokens) {
   s.offset = s.scale + parts.tile_panels * parts.tile_blocks * 2 * 16;
   s.c = s.offset + parts.tile_panels * parts.tile_blocks * 16;
   s.sum16 = reinterpret_cast<int16_t*>(s.c + size_t{tokens} * parts.tile_panels * 16);
+  s.seconds16 = s.sum16 + tokens * sum16_stride(kMaxK);
   return s;
 }
 
@@ -68,6 +69,7 @@ Activations from_token(const Activations& x, uint32_t t) {
     out.scale += t * x.scale_stride;
     out.sum += t * x.scale_stride;
   }
+  if (x.seconds != nullptr) out.seconds += t * x.code_stride;
   return out;
 }
 
@@ -92,6 +94,7 @@ void decode(void (*const (&by_tokens)[4])(const DecodeArgs&), const Piece& p) {
                            .k = p.w.cols,
                            .x = p.x,
                            .sum16 = p.s.sum16,
+                           .seconds16 = p.s.seconds16,
                            .sum16_stride = sum16_stride(p.w.cols),
                            .y = p.y + p.begin,
                            .y_stride = p.y_stride});
@@ -144,11 +147,13 @@ void multiply_quantized(const LinearParts& parts, uint8_t index, const Piece& p)
                          .zero = facts.zero,
                          .tokens = p.tokens,
                          .x = p.x.codes + k,
+                         .x_seconds = facts.kind == layout::Kind::kTwoTerms ? p.x.seconds + k : nullptr,
                          .x_stride = p.x.code_stride,
                          .x_scale = p.x.scale + first,
                          .x_sum = p.x.sum + first,
                          .x_scale_stride = p.x.scale_stride,
                          .sum16 = p.s.sum16 + 2 * first,
+                         .seconds16 = p.s.seconds16 + 2 * first,
                          .sum16_stride = sum16_stride(p.w.cols),
                          .c_in = c_in,
                          .c_in_stride = c_in_stride,
@@ -194,9 +199,15 @@ void multiply(const LinearParts& parts, const Piece& p) {
   }
   const auto q = quantized_index(p.w.type);
   ENSURE(q, "type {}", static_cast<uint32_t>(p.w.type));
-  if (few || !parts.signed_tile || layout_facts(*q).kind == layout::Kind::kMins) {
+  const layout::Kind kind = layout_facts(*q).kind;
+  const bool two_terms = kind == layout::Kind::kTwoTerms;
+  ENSURE(p.x.codes != nullptr && (!two_terms || p.x.seconds != nullptr), "x lacks a term that {} reads",
+         find_format(p.w.type)->name);
+  if (few || !parts.signed_tile || kind == layout::Kind::kMins) {
     for (uint32_t t = 0; t < p.tokens; ++t) {
-      parts.sum16(p.x.codes + t * p.x.code_stride, p.w.cols, p.s.sum16 + t * sum16_stride(p.w.cols));
+      const size_t x = t * p.x.code_stride, sums = t * sum16_stride(p.w.cols);
+      parts.sum16(p.x.codes + x, p.w.cols, p.s.sum16 + sums);
+      if (two_terms) parts.sum16(p.x.seconds + x, p.w.cols, p.s.seconds16 + sums);
     }
   }
   return few ? decode(parts.quantized[*q].decode, p) : multiply_quantized(parts, *q, p);
@@ -213,7 +224,8 @@ void matmul(const PackedWeight& w, const Activations& x, uint32_t T, uint32_t ro
   ENSURE(row_begin % kPanelRows == 0 && row_end <= w.rows && w.cols <= kMaxK,
          "rows {} to {} of {}, {} columns", row_begin, row_end, w.rows, w.cols);
   if (row_begin >= row_end) return;
-  const uint32_t block = std::clamp(kTokenBytes / w.cols / 16 * 16, 32u, kTokenBlock);
+  const uint32_t bytes = w.cols * std::max<uint32_t>(int8_terms(w.type), 1);  // of a token's codes
+  const uint32_t block = std::clamp(kTokenBytes / bytes / 16 * 16, 32u, kTokenBlock);
   for (uint32_t t = 0; t < T; t += block) {
     const uint32_t tokens = std::min(T - t, block);
     multiply(parts, {w, from_token(x, t), tokens, row_begin, row_end, y + t * y_stride, y_stride,
@@ -276,7 +288,7 @@ constexpr Kernels table(const char* name, bool (*supported)()) {
           .panel_bytes = panel_bytes,
           .pack = pack,
           .unpack_row = unpack_row<linear>,
-          .reads_codes = reads_codes,
+          .int8_terms = int8_terms,
           .rounds_x = rounds_x<linear>,
           .matmul_scratch = matmul_scratch<linear>,
           .matmul = matmul<linear>,

@@ -38,7 +38,7 @@ struct Kernels {
   void (*pack)(Type, const std::byte* file_rows, uint32_t rows_here /*1…16, rest zero*/, uint32_t cols,
                std::byte* panel);
   void (*unpack_row)(const PackedWeight&, uint32_t row, float* out);  // bit-equal to Format::decode
-  bool (*reads_codes)(Type);  // the product reads Activations::codes (else ::f32)
+  uint8_t (*int8_terms)(Type);  // what the product reads: 1: Activations::codes; 2: ::seconds too; 0: ::f32
   bool (*rounds_x)(Type);  // the product rounds Activations::f32 to bf16 (BF16 weights, from avx512-bf16 on)
 
   // y[t][n] = Σ_k w[n][k] · x[t][k] for t < T and n in [row_begin, row_end), row_begin a multiple of 16.
@@ -48,8 +48,8 @@ struct Kernels {
                  float* y, size_t y_stride, std::byte* scratch);
 
   // rows
-  void (*quantize)(const float* x, uint32_t k, int8_t* codes, float* scale,
-                   float* sum);  // one row, pads codes to 64
+  // One row, as Activations has it; `seconds` null: of one term. Pads codes to 64.
+  void (*quantize)(const float* x, uint32_t k, int8_t* codes, int8_t* seconds, float* scale, float* sum);
   void (*rms_norm)(const float* x, const float* gain /*or null*/, uint32_t n, float eps, float* y);
   void (*layer_norm)(const float* x, const float* gain, const float* bias, uint32_t n, float eps, float* y);
   void (*add)(const float* a, const float* b, uint32_t n, float* y);

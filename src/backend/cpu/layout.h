@@ -67,10 +67,11 @@ constexpr uint32_t plane_bytes(Planes planes) {
 
 // How the sums of one block become floats, in every kernel. `half` is 16 values.
 enum class Kind : uint8_t {
-  kPlain,   // acc += (isum · scale) · x_scale
-  kOffset,  // and then acc += offset · x_sum
-  kHalves,  // acc += (isum of half 0 · its scale + isum of half 1 · its scale) · x_scale
-  kMins,    // acc += (isum · scale 0 + Σ halves min · Σ x codes · scale 1) · x_scale
+  kPlain,     // acc += (isum · scale) · x_scale
+  kTwoTerms,  // the same, isum being 256 · that of x's codes + that of its second codes, and scale a 256th
+  kOffset,    // and then acc += offset · x_sum
+  kHalves,    // acc += (isum of half 0 · its scale + isum of half 1 · its scale) · x_scale
+  kMins,      // acc += (isum · scale 0 + Σ halves min · Σ x codes · scale 1) · x_scale
 };
 
 // kScales: bytes of one scale record of 16 rows, which covers kSuper blocks of kCodes bytes.
@@ -93,13 +94,14 @@ struct Q4_0 : Layout<Planes::kNibbles, 1, 32, Kind::kPlain, 8> {};       // d
 struct Q4_1 : Layout<Planes::kNibbles, 1, 64, Kind::kOffset, 0> {};      // d, m
 struct Q5_0 : Layout<Planes::kNibblesBits, 1, 32, Kind::kPlain, 16> {};  // d
 struct Q5_1 : Layout<Planes::kNibblesBits, 1, 64, Kind::kOffset, 0> {};  // d, m
-struct Q8_0 : Layout<Planes::kBytes, 1, 32, Kind::kPlain, 128> {};       // d
-struct IQ4_NL : Layout<Planes::kNibbles, 1, 32, Kind::kPlain, 128> {};   // d
-struct MXFP4 : Layout<Planes::kNibbles, 1, 16, Kind::kPlain, 12> {};     // e
-struct NVFP4 : Layout<Planes::kNibbles, 2, 64, Kind::kHalves, 12> {};    // scale of group 0, 1, 2, 3
-struct Q1_0 : Layout<Planes::kBits, 4, 32, Kind::kPlain, 1> {};          // d; codes 0 and 2 as a bit
-struct Q2_0 : Layout<Planes::kPairs, 2, 32, Kind::kPlain, 1> {};         // d
-struct TQ2_0 : Layout<Planes::kPairs, 8, 32, Kind::kPlain, 1> {};        // d
+// Weights of eight bits are chosen for what they keep, so their products keep x, too.
+struct Q8_0 : Layout<Planes::kBytes, 1, 32, Kind::kTwoTerms, 128> {};   // d
+struct IQ4_NL : Layout<Planes::kNibbles, 1, 32, Kind::kPlain, 128> {};  // d
+struct MXFP4 : Layout<Planes::kNibbles, 1, 16, Kind::kPlain, 12> {};    // e
+struct NVFP4 : Layout<Planes::kNibbles, 2, 64, Kind::kHalves, 12> {};   // scale of group 0, 1, 2, 3
+struct Q1_0 : Layout<Planes::kBits, 4, 32, Kind::kPlain, 1> {};         // d; codes 0 and 2 as a bit
+struct Q2_0 : Layout<Planes::kPairs, 2, 32, Kind::kPlain, 1> {};        // d
+struct TQ2_0 : Layout<Planes::kPairs, 8, 32, Kind::kPlain, 1> {};       // d
 // d, dmin, low[8]: bits 0–3 of the scale low, of the min high; high[4]: of block j (low nibble) and j + 4
 // (high nibble): bits 4–5 of the scale, then of the min.
 struct Q4_K : Layout<Planes::kNibbles, 8, 256, Kind::kOffset, 0> {};

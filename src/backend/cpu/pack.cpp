@@ -425,7 +425,11 @@ std::optional<uint8_t> float_index(Type type) {
 LayoutFacts layout_facts(uint8_t index) { return kPackers[index].facts; }
 
 bool can_pack(Type type) { return quantized_index(type) || float_index(type); }
-bool reads_codes(Type type) { return quantized_index(type).has_value(); }
+uint8_t int8_terms(Type type) {
+  const auto i = quantized_index(type);
+  if (!i) return 0;
+  return layout_facts(*i).kind == layout::Kind::kTwoTerms ? 2 : 1;
+}
 
 size_t panel_bytes(Type type, uint32_t cols) {
   if (const auto i = quantized_index(type)) return kPackers[*i].panel_bytes(cols / 32);

@@ -25,7 +25,7 @@ struct LayoutFacts {
 LayoutFacts layout_facts(uint8_t quantized_index);
 
 bool can_pack(Type type);
-bool reads_codes(Type type);
+uint8_t int8_terms(Type type);  // of the activations that its product reads; 0: f32
 size_t panel_bytes(Type type, uint32_t cols);
 void pack(Type type, const std::byte* file_rows, uint32_t rows_here, uint32_t cols, std::byte* panel);
 

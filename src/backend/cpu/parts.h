@@ -21,7 +21,8 @@ struct DecodeArgs {
   uint32_t rows;  // from the first panel on
   uint32_t k;
   Activations x;
-  const int16_t* sum16;  // [T][sum16_stride]: sums of 16 codes (quantized weights)
+  const int16_t* sum16;      // [T][sum16_stride]: sums of 16 codes (quantized weights)
+  const int16_t* seconds16;  // kTwoTerms: of 16 second codes, likewise
   size_t sum16_stride;
   float* y;  // [T][y_stride], of the first row
   size_t y_stride;
@@ -45,12 +46,12 @@ struct TileArgs {
   layout::Kind kind;
   uint32_t panels, blocks, zero;
   uint32_t tokens;
-  const int8_t* x;  // [tokens][x_stride], at the first block
+  const int8_t *x, *x_seconds;  // [tokens][x_stride], at the first block; kTwoTerms: the second codes
   size_t x_stride;
   const float* x_scale;  // [tokens][x_scale_stride], likewise
   const float* x_sum;
   size_t x_scale_stride;
-  const int16_t* sum16;  // [tokens][sum16_stride], likewise
+  const int16_t *sum16, *seconds16;  // [tokens][sum16_stride], likewise
   size_t sum16_stride;
   const float* c_in;  // [tokens][c_in_stride], null: zeros
   size_t c_in_stride;
@@ -105,7 +106,7 @@ struct LinearParts {
 
 // As the members of Kernels that have these names.
 struct RowParts {
-  void (*quantize)(const float*, uint32_t, int8_t*, float*, float*);
+  void (*quantize)(const float*, uint32_t, int8_t*, int8_t*, float*, float*);
   void (*rms_norm)(const float*, const float*, uint32_t, float, float*);
   void (*layer_norm)(const float*, const float*, const float*, uint32_t, float, float*);
   void (*add)(const float*, const float*, uint32_t, float*);

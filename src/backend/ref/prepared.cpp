@@ -50,18 +50,19 @@ uint32_t Prepared::used_rows(ValueId v, const Batch& batch) const {
 }
 
 RowsView Prepared::rows(ValueId v, const Batch& batch) const {
-  ENSURE(!plan_->value(v).quantized, "'{}' is quantized", plan_->value(v).name);
+  ENSURE(!plan_->value(v).quantized(), "'{}' is quantized", plan_->value(v).name);
   return {reinterpret_cast<float*>(base(v)), plan_->place(v).stride, used_rows(v, batch),
           plan_->value(v).width};
 }
 
 QuantizedView Prepared::quantized(ValueId v, const Batch& batch) const {
   const Value& value = plan_->value(v);
-  ENSURE(value.quantized, "'{}' is not quantized", value.name);
+  ENSURE(value.quantized(), "'{}' is not quantized", value.name);
   const QuantizedLayout layout =
-      quantized_layout(value.width, value.rows == Rows::kT ? plan_->key.t : plan_->key.r);
+      quantized_layout(value.width, value.rows == Rows::kT ? plan_->key.t : plan_->key.r, value.int8_terms);
   std::byte* at = base(v);
   return {reinterpret_cast<int8_t*>(at),
+          value.int8_terms > 1 ? reinterpret_cast<int8_t*>(at + layout.seconds) : nullptr,
           reinterpret_cast<float*>(at + layout.scales),
           reinterpret_cast<float*>(at + layout.sums),
           layout.code_stride,
@@ -82,7 +83,7 @@ void Prepared::copy_private(ValueId v, const Batch& batch) const {
       for (uint32_t i = 0; i < used_rows(v, batch); i++)
         std::copy_n(first + i * stride, width, first + copy * p.bytes / sizeof *first + i * stride);
   };
-  if (!plan_->value(v).quantized) {
+  if (!plan_->value(v).quantized()) {
     const RowsView r = rows(v, batch);
     copy_rows(r.data, r.stride, r.width);
     return;
@@ -90,6 +91,7 @@ void Prepared::copy_private(ValueId v, const Batch& batch) const {
   const QuantizedView q = quantized(v, batch);
   const uint32_t groups = (q.width + 31) / 32;
   copy_rows(q.codes, q.code_stride, q.width);
+  if (q.seconds != nullptr) copy_rows(q.seconds, q.code_stride, q.width);
   copy_rows(q.scale, q.scale_stride, groups);
   copy_rows(q.sum, q.scale_stride, groups);
 }

@@ -19,9 +19,10 @@ struct RowsView {
   float* row(uint32_t i) const { return data + i * stride; }
 };
 
-// The same of a quantized value: codes and, per 32 values, scale and scale · Σ codes.
+// The same of a quantized value: codes, those of the second term where there is one (else null) and, per 32 values, scale
+// and scale · Σ codes.
 struct QuantizedView {
-  int8_t* codes;
+  int8_t *codes, *seconds;
   float *scale, *sum;
   size_t code_stride, scale_stride;
   uint32_t n, width;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint32_t kBlockRows = 16;  // weight rows that are decoded together
 constexpr uint32_t kGroup = 32;      // values under one scale of a quantized activation
+constexpr float kSecondTerm = 256;   // of its second codes make one of the first
 
 struct Input {
   const float* data;  // [n][stride], zeros past the width
@@ -21,7 +22,7 @@ struct Input {
 
 // Rows of `stride` values, zeros past the width. Returns their number.
 uint32_t read_rows(const Run& run, ValueId v, size_t stride, std::vector<float>& to) {
-  if (!run.plan.plan().value(v).quantized) {
+  if (!run.plan.plan().value(v).quantized()) {
     const RowsView x = run.plan.rows(v, run.batch);
     to.assign(x.n * stride, 0.0f);
     for (uint32_t t = 0; t < x.n; t++) std::copy_n(x.row(t), x.width, to.data() + t * stride);
@@ -30,9 +31,11 @@ uint32_t read_rows(const Run& run, ValueId v, size_t stride, std::vector<float>&
   const QuantizedView x = run.plan.quantized(v, run.batch);
   to.assign(x.n * stride, 0.0f);
   for (uint32_t t = 0; t < x.n; t++)
-    for (uint32_t k = 0; k < x.width; k++)
-      to[t * stride + k] =
-          static_cast<float>(x.codes[t * x.code_stride + k]) * x.scale[t * x.scale_stride + k / kGroup];
+    for (uint32_t k = 0; k < x.width; k++) {
+      auto code = static_cast<float>(x.codes[t * x.code_stride + k]);
+      if (x.seconds != nullptr) code += static_cast<float>(x.seconds[t * x.code_stride + k]) / kSecondTerm;
+      to[t * stride + k] = code * x.scale[t * x.scale_stride + k / kGroup];
+    }
   return x.n;
 }
 
@@ -56,9 +59,11 @@ void product_block(const Run& run, const LoadedWeight& w, const Input& x, uint32
   }
 }
 
-void quantize_row(const float* x, uint32_t width, int8_t* codes, size_t code_stride, float* scale,
-                  float* sum) {
+// `seconds`: null for one term.
+void quantize_row(const float* x, uint32_t width, int8_t* codes, int8_t* seconds, size_t code_stride,
+                  float* scale, float* sum) {
   std::memset(codes, 0, code_stride);
+  if (seconds != nullptr) std::memset(seconds, 0, code_stride);
   for (uint32_t begin = 0; begin < width; begin += kGroup) {
     const uint32_t end = std::min(begin + kGroup, width);
     float largest = 0;
@@ -73,8 +78,12 @@ void quantize_row(const float* x, uint32_t width, int8_t* codes, size_t code_str
     int total = 0;
     for (uint32_t i = begin; finite && i < end; i++) {
       // Magnitudes near the smallest float have no finite inverse: clamp what comes of it.
-      const float code = x[i] == 0 ? 0 : std::clamp(std::nearbyint(x[i] * inverse), -127.0f, 127.0f);
+      const float exact = x[i] == 0 ? 0 : std::clamp(x[i] * inverse, -127.0f, 127.0f);
+      const float code = std::nearbyint(exact);
       codes[i] = static_cast<int8_t>(code);
+      if (seconds != nullptr)
+        seconds[i] =
+            static_cast<int8_t>(std::clamp(std::nearbyint((exact - code) * kSecondTerm), -127.0f, 127.0f));
       total += codes[i];
     }
     scale[begin / kGroup] = d;
@@ -132,8 +141,9 @@ void run_quant_act(const Run& run, const Op& op) {
   const RowsView x = run.in(op, 0);
   const QuantizedView q = run.plan.quantized(op.out[0], run.batch);
   run.workers.run(x.n, [&](uint32_t t, uint32_t) {
-    quantize_row(x.row(t), x.width, q.codes + t * q.code_stride, q.code_stride, q.scale + t * q.scale_stride,
-                 q.sum + t * q.scale_stride);
+    const size_t at = t * q.code_stride;
+    quantize_row(x.row(t), x.width, q.codes + at, q.seconds == nullptr ? nullptr : q.seconds + at,
+                 q.code_stride, q.scale + t * q.scale_stride, q.sum + t * q.scale_stride);
   });
 }
 

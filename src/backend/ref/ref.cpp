@@ -93,7 +93,7 @@ class RefDevice final : public Device {
     const Placed& placed = prepared.plan().place(value);
     const Value& v = prepared.plan().value(value);
     ENSURE(
-        placed.storage != Storage::kInternal && placed.last >= prepared.plan().steps.size() && !v.quantized,
+        placed.storage != Storage::kInternal && placed.last >= prepared.plan().steps.size() && !v.quantized(),
         "'{}' does not live to the end of the plan", v.name);
     ENSURE(row < (v.rows == Rows::kT ? prepared.plan().key.t : prepared.plan().key.r), "row {} of '{}'", row,
            v.name);

@@ -23,7 +23,7 @@ Caps vulkan_caps(const VulkanInfo& info, KvType k, KvType v) {
 #undef BRASS_X
   for (const Format* format : all_formats()) {
     caps.matrix_types.insert(format->type);
-    if (format->group > 0) caps.int8_types.insert(format->type);
+    if (format->group > 0) caps.int8_terms[format->type] = 1;
   }
   caps.rules = {"glu",
                 "glu_quant",

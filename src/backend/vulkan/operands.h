@@ -32,11 +32,11 @@ class Operands {
   uint32_t width(ValueId v) const { return d_.plan.value(v).width; }
   uint32_t rows(ValueId v) const { return d_.plan.value(v).rows == Rows::kT ? d_.t : d_.r; }
   bool is_stored(ValueId v) const { return d_.plan.place(v).storage != Storage::kInternal; }
-  bool is_int8(ValueId v) const { return d_.plan.value(v).quantized; }
+  bool is_int8(ValueId v) const { return d_.plan.value(v).quantized(); }
   Int8Rows int8(ValueId v) const {
     const Value& value = d_.plan.value(v);
-    const QuantizedLayout layout =
-        quantized_layout(value.width, value.rows == Rows::kT ? d_.plan.key.t : d_.plan.key.r);
+    const QuantizedLayout layout = quantized_layout(
+        value.width, value.rows == Rows::kT ? d_.plan.key.t : d_.plan.key.r, value.int8_terms);
     return {at(v), at(v) + layout.scales, at(v) + layout.bytes, static_cast<uint32_t>(layout.code_stride),
             static_cast<uint32_t>(layout.scale_stride)};
   }

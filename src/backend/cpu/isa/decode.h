@@ -28,20 +28,31 @@ template <class Tr>
 constexpr bool kCorrects = Tr::kZero != 0 && (kDotExact || !Tr::kWide);
 
 // The float order of a block, the same in every kernel:
-//   kPlain   t = isum · scale                  kOffset  the same, and after acc += t · x_scale: acc += offset
-//   · x_sum kHalves  t = isum0 · scale0 + isum1 · scale1 kMins    t = isum · scale0 + msum · scale1
+//   kPlain     t = isum · scale
+//   kTwoTerms  the same, of joined sums
+//   kOffset    the same, and after acc += t · x_scale: acc += offset · x_sum
+//   kHalves    t = isum0 · scale0 + isum1 · scale1
+//   kMins      t = isum · scale0 + msum · scale1
 // Decode does not fold the scales of Q2_K and Q3_K into codes, as the tile does, but sums isum0 · s0 + isum1
 // · s1 in f32: with integers s these sums stay below 2^24, so they are the tile's isum exactly, and the bits
 // agree.
 template <Kind kind>
 BRASS_INLINE F scaled(const I (&isum)[scale_vectors(kind)], const F (&w_scale)[scale_vectors(kind)]) {
-  F t = to_float(isum[0]) * w_scale[0];
+  const F first = kind == Kind::kTwoTerms ? w_scale[0] * set(1.0f / 256) : w_scale[0];
+  F t = to_float(isum[0]) * first;
   if constexpr (scale_vectors(kind) == 2) t = fma(to_float(isum[1]), w_scale[1], t);
   return t;
 }
 
+// The sums of x's codes and of its second codes as one, exactly: less than 2^27.
+BRASS_INLINE I join_terms(I first, I second) { return shl<8>(first) + second; }
+
 template <class Tr>
-BRASS_INLINE F scaled_block(const typename Tr::State& state, uint32_t j, const I (&isum)[Tr::kHalves ? 2 : 1],
+constexpr int kSums =
+    Tr::kHalves || Tr::kTwoTerms ? 2 : 1;  // integers for a block: of each half, or of each term
+
+template <class Tr>
+BRASS_INLINE F scaled_block(const typename Tr::State& state, uint32_t j, const I (&isum)[kSums<Tr>],
                             const void* sum16) {
   if constexpr (Tr::kFolds) {
     const F s[2] = {Tr::scale(state, j, 0), Tr::scale(state, j, 1)};
@@ -53,21 +64,27 @@ BRASS_INLINE F scaled_block(const typename Tr::State& state, uint32_t j, const I
   } else if constexpr (Tr::kHalves) {
     const F s[2] = {Tr::scale(state, j, 0), Tr::scale(state, j, 1)};
     return scaled<Kind::kHalves>(isum, s);
+  } else if constexpr (Tr::kTwoTerms) {
+    const I joined[1] = {join_terms(isum[0], isum[1])};
+    const F s[1] = {Tr::scale(state, j, 0)};
+    return scaled<Kind::kTwoTerms>(joined, s);
   } else {
     const F s[1] = {Tr::scale(state, j, 0)};
     return scaled<Kind::kPlain>(isum, s);
   }
 }
 
-// isum[t][half] += Σ codes · x.
+// isum[t][half or term] += Σ codes · x.
 template <class Tr, int T>
 BRASS_INLINE void add_products(const uint8_t* codes, const typename Tr::State& state, uint32_t j, uint32_t b,
-                               const DecodeArgs& a, I (&isum)[T][Tr::kHalves ? 2 : 1]) {
+                               const DecodeArgs& a, I (&isum)[T][kSums<Tr>]) {
   const auto add = [&](int v, I u) BRASS_LAMBDA {
     BRASS_UNROLL
     for (int t = 0; t < T; ++t) {
+      const size_t at = t * a.x.code_stride + 32 * b + 4 * v;
       I& c = isum[t][Tr::kHalves && v >= 4 ? 1 : 0];
-      c = dot_codes<Tr>(c, u, broadcast4(a.x.codes + t * a.x.code_stride + 32 * b + 4 * v));
+      c = dot_codes<Tr>(c, u, broadcast4(a.x.codes + at));
+      if constexpr (Tr::kTwoTerms) isum[t][1] = dot_codes<Tr>(isum[t][1], u, broadcast4(a.x.seconds + at));
     }
   };
   if constexpr (kShifted<Tr>) {
@@ -91,18 +108,18 @@ BRASS_INLINE void add_transposed(const uint8_t* codes, uint32_t b, const DecodeA
 
 template <class Tr, int T>
 BRASS_INLINE void begin_sums(const typename Tr::State& state, uint32_t j, uint32_t b, const DecodeArgs& a,
-                             I (&isum)[T][Tr::kHalves ? 2 : 1]) {
-  constexpr int kSums = Tr::kHalves ? 2 : 1;
+                             I (&isum)[T][kSums<Tr>]) {
   BRASS_UNROLL
   for (int t = 0; t < T; ++t) {
     BRASS_UNROLL
-    for (int h = 0; h < kSums; ++h) {
-      const void* sums = a.sum16 + t * a.sum16_stride + 2 * b;
+    for (int h = 0; h < kSums<Tr>; ++h) {
+      const int16_t* of_term = Tr::kTwoTerms && h == 1 ? a.seconds16 : a.sum16;
+      const void* sums = of_term + t * a.sum16_stride + 2 * b;
       isum[t][h] = zero_i();
       if constexpr (kShifted<Tr>) {
         isum[t][h] = dot16(zero_i(), broadcast4(sums), Tr::minus_zero(state, j));
       } else if constexpr (kCorrects<Tr>) {
-        isum[t][h] = dot16(zero_i(), broadcast4(sums), minus_zero_pair(Tr::kZero, kSums == 1 ? -1 : h));
+        isum[t][h] = dot16(zero_i(), broadcast4(sums), minus_zero_pair(Tr::kZero, Tr::kHalves ? h : -1));
       }
     }
   }
@@ -110,7 +127,7 @@ BRASS_INLINE void begin_sums(const typename Tr::State& state, uint32_t j, uint32
 
 template <class Tr, int T>
 BRASS_INLINE void add_block(const typename Tr::State& state, uint32_t j, uint32_t b, const DecodeArgs& a,
-                            const I (&isum)[T][Tr::kHalves ? 2 : 1], F (&acc)[T]) {
+                            const I (&isum)[T][kSums<Tr>], F (&acc)[T]) {
   BRASS_UNROLL
   for (int t = 0; t < T; ++t) {
     const size_t at = t * a.x.scale_stride + b;
@@ -123,7 +140,7 @@ BRASS_INLINE void add_block(const typename Tr::State& state, uint32_t j, uint32_
 template <class Tr, int T>
 BRASS_INLINE void decode_block(const uint8_t* codes, const typename Tr::State& state, uint32_t j, uint32_t b,
                                const DecodeArgs& a, F (&acc)[T]) {
-  I isum[T][Tr::kHalves ? 2 : 1];
+  I isum[T][kSums<Tr>];
   begin_sums<Tr, T>(state, j, b, a, isum);
   if constexpr (kTransposed<Tr>) {
     add_transposed<Tr, T>(codes, b, a, isum);

@@ -9,22 +9,39 @@ namespace {
 // 0, or NaN if any value is infinite or NaN.
 BRASS_INLINE F taint(F x, F so_far) { return fma(x, zero(), so_far); }
 
-void quantize(const float* x, uint32_t k, int8_t* codes, float* scale, float* sums) {
+BRASS_INLINE F clamp_code(F x) { return max(set(-127.0f), min(set(127.0f), x)); }
+
+template <bool two_terms>
+BRASS_INLINE void quantize_terms(const float* x, uint32_t k, int8_t* codes, int8_t* seconds, float* scale,
+                                 float* sums) {
   for (uint32_t b = 0; b < k / 32; ++b, x += 32, codes += 32) {
     const F low = loadu(x), high = loadu(x + 16);
     const float bad = sum(taint(low, taint(high, zero())));
     const float most = largest(max(abs(low), abs(high)));
     const F inverse = set(most > 0.0f ? 127.0f / most : 0.0f);
     // Magnitudes near the smallest float have no finite inverse: clamp what comes of it.
-    const F top = set(127.0f), bottom = set(-127.0f);
-    const F q_low = max(bottom, min(top, round_even(low * inverse)));
-    const F q_high = max(bottom, min(top, round_even(high * inverse)));
+    const F low_exact = low * inverse, high_exact = high * inverse;
+    const F q_low = clamp_code(round_even(low_exact)), q_high = clamp_code(round_even(high_exact));
     store_s8(codes, to_int(q_low));
     store_s8(codes + 16, to_int(q_high));
+    if constexpr (two_terms) {
+      store_s8(seconds, to_int(clamp_code(round_even((low_exact - q_low) * set(256.0f)))));
+      store_s8(seconds + 16, to_int(clamp_code(round_even((high_exact - q_high) * set(256.0f)))));
+      seconds += 32;
+    }
     scale[b] = most / 127.0f + bad;
     sums[b] = scale[b] * sum(q_low + q_high);
   }
-  if (k % 64 != 0) __builtin_memset(codes, 0, 64 - k % 64);
+  if (k % 64 == 0) return;
+  __builtin_memset(codes, 0, 64 - k % 64);
+  if constexpr (two_terms) __builtin_memset(seconds, 0, 64 - k % 64);
+}
+
+void quantize(const float* x, uint32_t k, int8_t* codes, int8_t* seconds, float* scale, float* sums) {
+  if (seconds == nullptr)
+    quantize_terms<false>(x, k, codes, nullptr, scale, sums);
+  else
+    quantize_terms<true>(x, k, codes, seconds, scale, sums);
 }
 
 void rms_norm(const float* x, const float* gain, uint32_t n, float eps, float* y) {

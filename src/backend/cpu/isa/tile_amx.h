@@ -49,7 +49,7 @@ using Sums = int32_t[kTileTokens][16];
 struct PanelTokens {
   const uint8_t* codes;
   const float *scale, *offset;
-  const int8_t* x;
+  const int8_t* x[2];  // the terms of x
   const float *x_scale, *x_sum, *c_in;
   const int16_t* sum16;
   float* c_out;
@@ -60,7 +60,8 @@ BRASS_INLINE PanelTokens panel_tokens(const TileArgs& a, uint32_t panel, uint32_
   p.codes = a.codes + size_t{panel} * a.blocks * 512;
   p.scale = a.scale + size_t{panel} * a.blocks * scale_vectors(a.kind) * 16;
   p.offset = a.offset + size_t{panel} * a.blocks * 16;
-  p.x = a.x + token * a.x_stride;
+  p.x[0] = a.x + token * a.x_stride;
+  p.x[1] = a.kind == Kind::kTwoTerms ? a.x_seconds + token * a.x_stride : nullptr;
   p.x_scale = a.x_scale + token * a.x_scale_stride;
   p.x_sum = a.x_sum + token * a.x_scale_stride;
   p.sum16 = a.sum16 + token * a.sum16_stride;
@@ -75,6 +76,7 @@ BRASS_INLINE F add_block(const TileArgs& a, const PanelTokens& p, const Sums* su
                          const F (&w_scale)[scale_vectors(kind)], uint32_t b, uint32_t r, F acc) {
   I isum[scale_vectors(kind)];
   for (int h = 0; h < (kind == Kind::kHalves ? 2 : 1); ++h) isum[h] = load_i(sums[h][r]);
+  if constexpr (kind == Kind::kTwoTerms) isum[0] = join_terms(isum[0], load_i(sums[1][r]));
   if constexpr (kind == Kind::kMins) {
     isum[1] = dot16(zero_i(), broadcast4(p.sum16 + r * a.sum16_stride + 2 * b), load_i(p.offset + b * 16));
   }
@@ -89,7 +91,8 @@ BRASS_INLINE void load_scales(const PanelTokens& p, uint32_t b, F (&w_scale)[n])
   for (uint32_t h = 0; h < n; ++h) w_scale[h] = load(p.scale + (b * n + h) * 16);
 }
 
-// The stages of product i of a panel and 16 tokens: half i % 2 of block i / 2, or block i. Tile numbers are immediates.
+// The stages of product i of a panel and 16 tokens: half, or term of x, i % 2 of block i / 2; or block i. Tile numbers are
+// immediates.
 template <int parity>
 BRASS_INLINE void load_product(const int8_t* x, size_t x_stride, const uint8_t* codes) {
   if constexpr (parity == 0) {
@@ -120,11 +123,23 @@ BRASS_INLINE void store_product(Sums& out) {
 }
 
 template <Kind kind>
-constexpr uint32_t kProducts = kind == Kind::kHalves ? 2 : 1;  // of a block
+constexpr uint32_t kProducts = kind == Kind::kHalves || kind == Kind::kTwoTerms ? 2 : 1;  // of a block
+
+// Where the operands of product i begin.
+template <Kind kind>
+BRASS_INLINE const int8_t* x_of_product(const PanelTokens& p, uint32_t i) {
+  if constexpr (kind == Kind::kTwoTerms) return p.x[i % 2] + 32 * (i / 2);
+  return p.x[0] + i * (32 / kProducts<kind>);
+}
+template <Kind kind>
+BRASS_INLINE const uint8_t* codes_of_product(const PanelTokens& p, uint32_t i) {
+  if constexpr (kind == Kind::kTwoTerms) return p.codes + 512 * (i / 2);
+  return p.codes + i * (512 / kProducts<kind>);
+}
 
 template <Kind kind, int parity>
 BRASS_INLINE void load_product_at(const TileArgs& a, const PanelTokens& p, uint32_t i) {
-  load_product<parity>(p.x + i * (32 / kProducts<kind>), a.x_stride, p.codes + i * (512 / kProducts<kind>));
+  load_product<parity>(x_of_product<kind>(p, i), a.x_stride, codes_of_product<kind>(p, i));
 }
 
 // Store product i + 1, multiply i + 2, load i + 3, use i. `sums`: of product i at i % 4.
@@ -174,18 +189,18 @@ void tile_16(const TileArgs& a, const PanelTokens& p) {
 // The last tokens, fewer than 16.
 template <Kind kind>
 void tile_rest(const TileArgs& a, const PanelTokens& p, uint32_t tokens) {
-  constexpr uint32_t kHalves = kind == Kind::kHalves ? 2 : 1;
-  alignas(64) Sums sums[kHalves];
+  constexpr uint32_t kOfBlock = kProducts<kind>;
+  alignas(64) Sums sums[kOfBlock];
   F acc[kTileTokens], w_scale[scale_vectors(kind)];
   for (uint32_t r = 0; r < tokens; ++r)
     acc[r] = p.c_in == nullptr ? zero() : loadu(p.c_in + r * a.c_in_stride);
   for (uint32_t b = 0; b < a.blocks; ++b) {
-    for (uint32_t h = 0; h < kHalves; ++h) {
-      _tile_loadd(7, p.x + 32 * b + 16 * h, a.x_stride);
-      _tile_loadd(4, p.codes + b * 512 + 256 * h, 64);
+    for (uint32_t i = 0; i < kOfBlock; ++i) {
+      _tile_loadd(7, x_of_product<kind>(p, b * kOfBlock + i), a.x_stride);
+      _tile_loadd(4, codes_of_product<kind>(p, b * kOfBlock + i), 64);
       _tile_zero(6);
       _tile_dpbssd(6, 7, 4);
-      _tile_stored(6, sums[h], 64);
+      _tile_stored(6, sums[i], 64);
     }
     load_scales(p, b, w_scale);
     for (uint32_t r = 0; r < tokens; ++r) acc[r] = add_block<kind>(a, p, sums, w_scale, b, r, acc[r]);
@@ -209,6 +224,8 @@ void tile(const TileArgs& a) {
   switch (a.kind) {
     case Kind::kPlain:
       return tile_kind<Kind::kPlain>(a);
+    case Kind::kTwoTerms:
+      return tile_kind<Kind::kTwoTerms>(a);
     case Kind::kOffset:
       return tile_kind<Kind::kOffset>(a);
     case Kind::kHalves:

@@ -28,9 +28,13 @@ BRASS_INLINE I dot_tile(I c, I u, I x) {
 template <int P, int T, Kind kind, bool wide>
 void tile_tokens(const TileArgs& a, uint32_t token) {
   const int8_t* x = a.x + token * a.x_stride;
+  [[maybe_unused]] const int8_t* x_seconds =
+      kind == Kind::kTwoTerms ? a.x_seconds + token * a.x_stride : nullptr;
   const float* x_scale = a.x_scale + token * a.x_scale_stride;
   const float* x_sum = a.x_sum + token * a.x_scale_stride;
   const int16_t* sum16 = a.sum16 + token * a.sum16_stride;
+  [[maybe_unused]] const int16_t* seconds16 =
+      kind == Kind::kTwoTerms ? a.seconds16 + token * a.sum16_stride : nullptr;
   constexpr uint32_t kScales = scale_vectors(kind);
   constexpr bool kHalves = kind == Kind::kHalves;
   const size_t panel_codes = size_t{a.blocks} * 512, panel_scale = size_t{a.blocks} * kScales * 16;
@@ -57,16 +61,31 @@ void tile_tokens(const TileArgs& a, uint32_t token) {
       }
     }
     const uint8_t* codes = a.codes + b * 512;
-    BRASS_UNROLL
-    for (int v = 0; v < 8; ++v) {
-      const int h = kHalves ? v / 4 : 0;
-      I u[P];
-      for (int p = 0; p < P; ++p) u[p] = load_i(codes + p * panel_codes + 64 * v);
+    const auto add = [&](const int8_t* term) BRASS_LAMBDA {
+      BRASS_UNROLL
+      for (int v = 0; v < 8; ++v) {
+        const int h = kHalves ? v / 4 : 0;
+        I u[P];
+        for (int p = 0; p < P; ++p) u[p] = load_i(codes + p * panel_codes + 64 * v);
+        BRASS_UNROLL
+        for (int t = 0; t < T; ++t) {
+          const I four = broadcast4(term + t * a.x_stride + 32 * b + 4 * v);
+          for (int p = 0; p < P; ++p) isum[p][t][h] = dot_tile<wide>(isum[p][t][h], u[p], four);
+        }
+      }
+    };
+    add(x);
+    if constexpr (kind == Kind::kTwoTerms) {
+      // The second term goes on from 256 times the first, in the same registers: join_terms().
       BRASS_UNROLL
       for (int t = 0; t < T; ++t) {
-        const I four = broadcast4(x + t * a.x_stride + 32 * b + 4 * v);
-        for (int p = 0; p < P; ++p) isum[p][t][h] = dot_tile<wide>(isum[p][t][h], u[p], four);
+        I zeros = zero_i();
+        if constexpr (kDotExact || !wide)
+          zeros =
+              dot16(zeros, broadcast4(seconds16 + t * a.sum16_stride + 2 * b), minus_zero_pair(a.zero, -1));
+        for (int p = 0; p < P; ++p) isum[p][t][0] = join_terms(isum[p][t][0], zeros);
       }
+      add(x_seconds);
     }
     BRASS_UNROLL
     for (int p = 0; p < P; ++p) {
@@ -119,6 +138,8 @@ void tile_width(const TileArgs& a) {
   switch (a.kind) {
     case Kind::kPlain:
       return tile_kind<Kind::kPlain, wide>(a);
+    case Kind::kTwoTerms:
+      return tile_kind<Kind::kTwoTerms, wide>(a);
     case Kind::kOffset:
       return tile_kind<Kind::kOffset, wide>(a);
     case Kind::kHalves:

@@ -27,6 +27,7 @@ struct TraitBase : L {
   static constexpr bool kFolds = false;
   static constexpr bool kHalves = L::kTileKind == Kind::kHalves;  // 16 values share a scale
   static constexpr bool kOffset = L::kTileKind == Kind::kOffset;
+  static constexpr bool kTwoTerms = L::kTileKind == Kind::kTwoTerms;
 };
 
 template <class L>
