@@ -425,17 +425,23 @@ TEST(RefOperations, QuantizedInput) {
   const WeightId weight = b.matrix("w", Type::Q8_0, kRows, kCols, 0.1f);
   const auto graph = b.finish(b.op(OpKind::kLinear, "y", {x}, Rows::kT, kRows, {weight}, LinearAttrs{}));
   const Doubles w = decoded(graph->weights[static_cast<size_t>(weight)]);
-  Doubles expected(4 * kRows, 0.0);
+  Doubles expected(4 * kRows, 0.0), exact(4 * kRows, 0.0);
   for (size_t t = 0; t < 4; t++)
     for (size_t k = 0; k < kCols; k++) {
       const float* group = values.data() + t * kCols + k / 32 * 32;
       double largest = 0;
       for (size_t i = 0; i < 32; i++) largest = std::max<double>(largest, std::fabs(group[i]));
       const double code = largest == 0 ? 0 : std::nearbyint(group[k % 32] / largest * 127);
-      for (size_t r = 0; r < kRows; r++) expected[t * kRows + r] += w[r * kCols + k] * code * largest / 127;
+      for (size_t r = 0; r < kRows; r++) {
+        expected[t * kRows + r] += w[r * kCols + k] * code * largest / 127;
+        exact[t * kRows + r] += w[r * kCols + k] * static_cast<double>(values[t * kCols + k]);
+      }
     }
-  Runner r = ref_runner(graph, fused_profile());
-  expect_near(r.text(0, {0, 1, 2, 3}), expected, 2e-6);
+  Caps caps = fused_profile();
+  caps.int8_terms[Type::Q8_0] = 1;
+  expect_near(ref_runner(graph, caps).text(0, {0, 1, 2, 3}), expected, 2e-6);
+  caps.int8_terms[Type::Q8_0] = 2;  // sixteen bits: as good as x itself
+  expect_near(ref_runner(graph, caps).text(0, {0, 1, 2, 3}), exact, 1e-4);
 }
 
 }  // namespace

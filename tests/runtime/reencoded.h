@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <deque>
 
 #include "gguf/gguf.h"
@@ -48,7 +49,8 @@ inline gguf::MetaValue meta_value(const gguf::Value& value) {
       break;
   }
   gguf::MetaArray array{value.element, {}};
-  for (const gguf::Value& item : *to_items(value)) array.items.push_back(meta_value(item));
+  const std::vector<gguf::Value> items = *to_items(value);
+  for (const gguf::Value& item : items) array.items.push_back(meta_value(item));
   return array;
 }
 

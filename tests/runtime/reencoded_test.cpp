@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reference_fixture.h"
+#include "runtime/embedding.h"
 
 namespace brass {
 namespace {
@@ -58,20 +59,22 @@ double choice_gap(std::span<const float> logits, const RouteAttrs& a, std::span<
 std::vector<double> choice_gaps(const std::string& path, const ModelPurpose& purpose, uint32_t context,
                                 const std::vector<int32_t>& ids) {
   std::vector<double> gaps(ids.size(), 1);
-  const auto graph = (*load_model(path, purpose))->graph;
-  for (const Op& op : graph->ops) {
+  const auto whole = load_model(path, purpose);
+  const Graph& graph = *(*whole)->graph;
+  for (const Op& op : graph.ops) {
     if (op.kind != OpKind::kMoeRoute) continue;
     const auto& route = op.as<RouteAttrs>();
     std::vector<float> bias;
-    if (route.selection_bias) bias = vector_values(graph->weights[static_cast<size_t>(op.weights[0])]);
+    if (route.selection_bias) bias = vector_values(graph.weights[static_cast<size_t>(op.weights[0])]);
     auto model = load_model(path, purpose);
     auto tapped = std::make_shared<Graph>(*(*model)->graph);
     tapped->hidden = op.in[0];
     (*model)->graph = tapped;
-    const auto engine = *Engine::create(std::move(*model), *make_ref_device({.threads = 2}),
+    const auto engine = *Engine::create(std::move(*model), make_ref_device({.threads = 2}),
                                         {.context = context, .chunk = 512}, {});
     const SequenceId id = *engine->create_sequence();
     engine->want_hidden(id, true);
+    engine->want_logits(id, LogitRows::kAll);  // the last layer has no other rows
     EXPECT_TRUE(engine->sync(id, ids).has_value());
     while (engine->has_work()) {
       EXPECT_TRUE(engine->step().has_value());
@@ -131,6 +134,39 @@ TEST(Reencoded, CpuAgreesWithRefOnQ8_0) {
       const size_t unclear =
           judge(logits_of(*open(path, {.context = context, .kv_type = kv}), ids), expected, gaps);
       EXPECT_TRUE(r.experts ? unclear < ids.size() / 2 : unclear == 0);
+    }
+  }
+}
+
+// Not pooled, a row for each token.
+LogitTable embedded_rows(const std::string& path, const Setting& setting, const ModelPurpose& purpose,
+                         const std::vector<int32_t>& ids) {
+  const auto engine = open(path, setting, purpose);
+  const std::vector<std::vector<int32_t>> texts{ids};
+  const auto found = embed(*engine, texts);
+  EXPECT_TRUE(found.has_value()) << (found ? "" : found.error().message);
+  LogitTable rows;
+  for (uint32_t i = 0; found && i < found->front().rows; i++) {
+    const std::span<const float> row = found->front().row(i);
+    rows.emplace_back(row.begin(), row.end());
+  }
+  return rows;
+}
+
+TEST(Reencoded, EmbeddingsOnTheCpuAgreeWithRefOnQ8_0) {
+  const TempFolder folder;
+  const std::string path = folder / "model.gguf";
+  const ModelPurpose purpose{.embeddings = true, .pooling = Pooling::kNone, .normalize = false};
+  for (const Reference& r :
+       references_in(std::string(BRASS_SOURCE_DIR) + "/tests/runtime/fixtures/embeddings")) {
+    reencode(r.path, path, Type::Q8_0);
+    const auto ids = r.values["texts"][1].get<std::vector<int32_t>>();
+    const LogitTable expected = embedded_rows(path, {.device = "ref"}, purpose, ids);
+    const std::vector<double> gaps = choice_gaps(path, purpose, 0, ids);
+    for (const KvType kv : {KvType::kF32, KvType::kF16}) {
+      SCOPED_TRACE(r.name + " " + std::string(kv_type_name(kv)));
+      std::printf("%s, %s cache: ", r.name.c_str(), std::string(kv_type_name(kv)).c_str());
+      judge(embedded_rows(path, {.kv_type = kv}, purpose, ids), expected, gaps);
     }
   }
 }
