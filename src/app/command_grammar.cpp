@@ -72,9 +72,15 @@ Result<> check_lines(const GrammarCheckFlags& flags) {
   return {};
 }
 
+Result<std::shared_ptr<grammar::CompiledGrammar>> compiled_text(const std::string& text,
+                                                                const GrammarCheckFlags& flags) {
+  const Result<Json> schema = grammar::parse_schema(text);
+  if (!schema) return wrong_use("{}", schema.error().message);  // refused, as any other schema
+  return compiled(*schema, flags);
+}
+
 Result<> check_files(const GrammarCheckFlags& flags) {
-  const Json schema = TRY(within(flags.schema, grammar::parse_schema(TRY(read_text_file(flags.schema)))));
-  const auto ready = compiled(schema, flags);
+  const auto ready = compiled_text(TRY(read_text_file(flags.schema)), flags);
   if (!ready) {
     if (flags.json) fmt::print("{}\n", Json{{"supported", false}, {"error", ready.error().message}}.dump());
     return std::unexpected(Error{ready.error()}.within(flags.schema));

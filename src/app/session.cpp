@@ -1,6 +1,7 @@
 #include "app/session.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -147,6 +148,8 @@ Result<std::string> read_text_file(const std::string& path) {
     text << std::cin.rdbuf();
     return text.str();
   }
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) return fail("{}: is a folder, not a file", path);
   std::ifstream in(path, std::ios::binary);
   if (!in) return fail("{}: cannot be opened", path);
   text << in.rdbuf();

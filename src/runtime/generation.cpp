@@ -83,15 +83,14 @@ Result<int32_t> Generation::next_token(std::span<const float> logits) {
 }
 
 // One more token of the reply: why it ends with it, or that it goes on.
-Result<Finish> Generation::take(int32_t token) {
+Finish Generation::take(int32_t token) {
   sampler_.accept(token);
   ids_.push_back(token);
   if (decoder_) piece_ += stops_.push(decoder_->push(token));
   if (!piece_.empty() && first_text_ == Clock::time_point{}) first_text_ = Clock::now();
   if (stops_.matched() || (constraint_ && constraint_->must_end())) return Finish::kStop;
-  if (ids_.size() >= options_.max_tokens || engine_.length(sequence_) >= engine_.context())
-    return Finish::kLength;
-  TRY_VOID(engine_.append(sequence_, token));
+  const size_t length = engine_.length(sequence_) + ids_.size() - scheduled_;  // with this token
+  if (ids_.size() >= options_.max_tokens || length > engine_.context()) return Finish::kLength;
   return Finish::kNone;
 }
 
@@ -103,14 +102,15 @@ Result<std::string_view> Generation::accept(std::span<const float> logits) {
   if (first_token_ == Clock::time_point{}) first_token_ = last_token_;
   if (!options_.ignore_end && tokenizer_ != nullptr && tokenizer_->is_eog(token)) return end(Finish::kStop);
 
-  Result<Finish> ended = take(token);
-  if (constraint_ && ended && *ended == Finish::kNone) {
+  Finish ended = take(token);
+  if (constraint_ && ended == Finish::kNone) {
     constraint_->jump([&](int32_t forced) {
       ended = take(forced);
-      return ended && *ended == Finish::kNone;
+      return ended == Finish::kNone;
     });
   }
-  if (const Finish why = TRY(std::move(ended)); why != Finish::kNone) return end(why);
+  if (ended != Finish::kNone) return end(ended);
+  for (; scheduled_ < ids_.size(); ++scheduled_) TRY_VOID(engine_.append(sequence_, ids_[scheduled_]));
   text_ += piece_;
   return piece_;
 }

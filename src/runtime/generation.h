@@ -58,8 +58,9 @@ class Generation {
                                                    const Tokenizer* tokenizer, std::vector<int32_t> prompt,
                                                    GenerationOptions options);
 
-  // The logits of the sequence's last token: takes the next token and schedules it. Returns new text (may be
-  // empty), valid until the next call.
+  // The logits of the sequence's last token: takes the next token and schedules it, unless the reply ends with it (or
+  // with text that is forced behind it): then nothing is scheduled. Returns new text (may be empty), valid until the
+  // next call.
   Result<std::string_view> accept(std::span<const float> logits);
   // Ends early; returns the text that was held back.
   std::string_view cancel();
@@ -76,7 +77,7 @@ class Generation {
   Generation(Engine& engine, SequenceId sequence, const Tokenizer* tokenizer, std::vector<int32_t> prompt,
              GenerationOptions options);
   Result<int32_t> next_token(std::span<const float> logits);
-  Result<Finish> take(int32_t token);
+  Finish take(int32_t token);
   std::string_view end(Finish why);
 
   Engine& engine_;
@@ -89,8 +90,9 @@ class Generation {
   std::optional<StreamDecoder> decoder_;
   std::optional<grammar::Constraint> constraint_;
   std::vector<int32_t> ids_;
-  std::string text_;   // all that came out
-  std::string piece_;  // what the last call returned
+  size_t scheduled_ = 0;  // how many of them the engine has
+  std::string text_;      // all that came out
+  std::string piece_;     // what the last call returned
   Finish finish_ = Finish::kNone;
   uint32_t cached_ = 0;
   Clock::time_point begin_, first_token_, last_token_, first_text_;

@@ -247,7 +247,7 @@ class Binder {
   }
 
   Result<> visit(Stmt& stmt, Symbols& symbols) {
-    stmt.exported = symbols.top_level();
+    stmt.exported = symbols.top_level() && !in_block_;
     switch (stmt.kind) {
       case StmtKind::output:
         return exprs(static_cast<OutputStmt&>(stmt).parts, symbols, true);
@@ -428,7 +428,7 @@ class Binder {
     return {};
   }
 
-  // A block sees the context and what the top level has assigned, not the scopes around it.
+  // A block sees the context and what the top level has assigned, not the scopes around it; what it assigns is its own.
   Result<> block(BlockStmt& s) {
     if (!blocks_.insert(s.name).second) return fail_at(s.at, "block '{}' is defined twice", s.name);
     Function function;
@@ -437,7 +437,9 @@ class Binder {
     s.scope = inner.scope();
     const bool outer = std::exchange(conditional_, false);
     const int loops = std::exchange(loops_, 0);
+    const bool around = std::exchange(in_block_, true);
     TRY(body(s.body, inner));
+    in_block_ = around;
     loops_ = loops;
     conditional_ = outer;
     s.slots = static_cast<uint32_t>(function.slots.size());
@@ -445,6 +447,7 @@ class Binder {
   }
 
   std::set<std::string> blocks_;
+  bool in_block_ = false;
   bool conditional_ = false;  // inside an if or a conditional expression
   int loops_ = 0;             // loops around, in this function
 };

@@ -134,6 +134,8 @@ Result<Text> format_real(double value, const Spec& spec) {
       digits += ".0";
     }
   }
+  if (type == 0 && spec.alternate && std::isfinite(value) && digits.find('.') == std::string::npos)
+    digits.insert(std::min(digits.find('e'), digits.size()), ".");
   if (spec.type == 'F' || spec.type == 'E' || spec.type == 'G') {
     std::transform(digits.begin(), digits.end(), digits.begin(),
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
@@ -177,6 +179,7 @@ Result<size_t> parse_format_number(std::string_view text, size_t& at, std::strin
 
 Result<Spec> parse_spec(std::string_view text) {
   Spec spec;
+  bool fill_given = false;
   size_t at = 0, length = 0;
   const auto is_align = [&](size_t i) {
     return i < text.size() && std::string_view("<>^=").find(text[i]) != std::string_view::npos;
@@ -185,6 +188,7 @@ Result<Spec> parse_spec(std::string_view text) {
   if (length > 0 && is_align(length)) {
     spec.fill = text.substr(0, length);
     spec.align = text[length];
+    fill_given = true;
     at = length + 1;
   } else if (is_align(0)) {
     spec.align = text[at++];
@@ -192,8 +196,9 @@ Result<Spec> parse_spec(std::string_view text) {
   if (at < text.size() && std::string_view("+- ").find(text[at]) != std::string_view::npos)
     spec.sign = text[at++];
   if (at < text.size() && text[at] == '#') spec.alternate = true, at++;
-  if (at < text.size() && text[at] == '0') {
-    if (spec.align == 0) spec.fill = "0", spec.align = '=';
+  if (!fill_given && at < text.size() && text[at] == '0') {
+    spec.fill = "0";
+    spec.zeros = spec.align == 0;
     at++;
   }
   spec.width = TRY(parse_format_number(text, at, "width"));
@@ -205,6 +210,11 @@ Result<Spec> parse_spec(std::string_view text) {
   }
   if (at < text.size()) spec.type = text[at++];
   if (at != text.size()) return fail("invalid format '{}'", text);
+  const bool groups = spec.grouping == 0 || spec.type == 0 || one_of(spec.type, "deEfFgG%") ||
+                      (spec.grouping == '_' && one_of(spec.type, "boxX"));
+  if (!groups) return fail("format '{}': '{}' does not go with '{}'", text, spec.grouping, spec.type);
+  if (spec.type == 'c' && (spec.sign != 0 || spec.alternate))
+    return fail("format '{}': a character has no sign and no other form", text);
   return spec;
 }
 
@@ -216,6 +226,7 @@ Result<Text> format_value(Runtime& rt, const Value& value, const Text& text) {
   Spec spec = TRY(parse_spec(spec_text));
   spec.trusted = text.trusted();
   TRY(rt.step(spec.width / 16));
+  if (spec.zeros && !value.is_string()) spec.align = '=';
   const auto refuse = [&] {
     return fail("format '{}' does not fit a value of type {}", spec_text, type_name(value));
   };
@@ -228,7 +239,7 @@ Result<Text> format_value(Runtime& rt, const Value& value, const Text& text) {
     if (spec.type != 0 && !one_of(spec.type, "eEfFgGn%")) return refuse();
     return format_real(value.as_real(), spec);
   }
-  if (!value.is_string() || (spec.type != 0 && spec.type != 's') || spec.align == '=' || spec.sign != '-' ||
+  if (!value.is_string() || (spec.type != 0 && spec.type != 's') || spec.align == '=' || spec.sign != 0 ||
       spec.grouping != 0 || spec.alternate) {
     return refuse();
   }

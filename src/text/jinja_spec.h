@@ -14,8 +14,9 @@ constexpr Int kMaxFormatWidth = 1'000'000;  // of a field, and of a precision
 struct Spec {
   std::string fill = " ";
   char align = 0;  // < > ^ =, or 0
-  char sign = '-';
+  char sign = 0;   // + - blank, or 0
   bool alternate = false;
+  bool zeros = false;  // in front of the width, without an alignment: numbers are filled behind their sign
   size_t width = 0;
   char grouping = 0;  // , _ or 0
   std::optional<int> precision;

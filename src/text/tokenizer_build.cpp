@@ -55,17 +55,12 @@ Result<std::vector<WordEncoder::Rule>> read_merges(const VocabSpec& spec, const 
 }
 
 // What stands for bytes that no piece covers. Byte-level vocabularies that lack a byte have no piece for
-// "unknown" (what their files name so is a control piece of another use, such as the end of text): there,
-// what U+FFFD becomes.
+// "unknown" (what their files name so is a control piece of another use, such as the end of text), and their models'
+// own tokenizers leave it out.
 void set_fallback(Tokenizer::Impl& impl) {
   if (!impl.words) return;
   std::vector<int32_t> unknown;
-  if (impl.unk >= 0 && !impl.pre) {
-    unknown = {impl.unk};
-  } else {
-    WordEncoder::Scratch scratch;
-    impl.words->encode("\xEF\xBF\xBD", unknown, scratch);
-  }
+  if (impl.unk >= 0 && !impl.pre) unknown = {impl.unk};
   impl.words->set_fallback(impl.vocab.byte_pieces(), std::move(unknown));
 }
 
@@ -90,7 +85,8 @@ Result<> build_bytes(Tokenizer::Impl& impl, const VocabSpec& spec) {
     missing += impl.words->find({&c, 1}) < 0 ? 1 : 0;
   }
   if (missing > 0) {
-    impl.warnings.push_back(fmt::format("tokenizer.ggml.tokens: {} of the 256 bytes have no token", missing));
+    impl.warnings.push_back(fmt::format(
+        "tokenizer.ggml.tokens: {} of the 256 bytes have no token, and are left out of texts", missing));
   }
   impl.description = fmt::format("gpt2, pre-tokenizer {}, {} pieces", pre, impl.vocab.size());
   return {};

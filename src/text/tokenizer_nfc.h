@@ -1,4 +1,4 @@
-// Unicode normalization form C (UAX #15), with utf8proc.
+// Unicode normalization form C (UAX #15) as of Unicode 9, which `tokenizers` normalizes by, with utf8proc.
 //
 // Invariants: linear but for sorting; text that is already normal is not copied.
 #pragma once

@@ -331,5 +331,16 @@ TEST(Replies, Harmony) {
     check(reply);
 }
 
+// Results are told apart by the ids of their calls, so no two calls have the same.
+TEST(Replies, CallsNeverShareAnId) {
+  const std::string call = "{\"name\": \"get\", \"arguments\": {\"n\": 1}, \"id\": \"abcdefgh1\"}";
+  const ParsedMessage got =
+      parse_reply(with_fence("mistral"), tools(), {}, "[TOOL_CALLS][" + call + ", " + call + "]");
+  ASSERT_EQ(got.calls.size(), 2u);
+  EXPECT_EQ(got.calls[0].id, "abcdefgh1");
+  EXPECT_NE(got.calls[1].id, got.calls[0].id);
+  EXPECT_FALSE(got.calls[1].id.empty());
+}
+
 }  // namespace
 }  // namespace brass::calls

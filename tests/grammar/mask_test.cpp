@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <chrono>
+#include <set>
 
 #include "base/rng.h"
 #include "gguf/vocab.h"
@@ -150,6 +153,73 @@ TEST(Mask, EqualsTryingEveryToken) {
     auto g = std::make_shared<Grammar>();
     const NodeId root = c.make(*g);
     explore(g, root, seed++, steps, c.name);
+  }
+}
+
+// Of objects that count their members, keys are told apart: also where one token ends a key and begins, or holds, the
+// next, and where a key is of a kind that has few.
+TEST(Mask, TokensWithTwoKeys) {
+  VocabSpec spec = {.model = "llama", .tokens = {"<unk>"}, .kinds = {TokenKind::kUnknown}, .merges = {}};
+  for (int i = 0; i < 256; i++) {
+    spec.tokens.push_back(fmt::format("<0x{:02X}>", i));
+    spec.kinds.push_back(TokenKind::kByte);
+  }
+  Rng rng(5);
+  std::set<std::string> pieces;
+  while (pieces.size() < 1500) {
+    std::string piece;
+    for (uint64_t left = 1 + rng.below(12); left > 0; --left) piece += "ab\":1,ab\":1,}"[rng.below(13)];
+    pieces.insert(piece);
+  }
+  for (const std::string first : {"", "a", "b", "ab", "aa", "aaa"}) {
+    for (const std::string second : {"", "a", "b", "ab", "aa", "aaa"}) {
+      pieces.insert(first + "\":1,\"" + second);
+      pieces.insert(first + "\":1,\"" + second + "\"");
+    }
+  }
+  for (const std::string& piece : pieces) {
+    spec.tokens.push_back(piece);
+    spec.kinds.push_back(TokenKind::kNormal);
+  }
+  spec.tokens.push_back("</s>");
+  spec.kinds.push_back(TokenKind::kControl);
+  spec.scores.assign(spec.tokens.size(), 0.0f);
+  spec.unk = 0;
+  spec.eos = static_cast<int32_t>(spec.tokens.size()) - 1;
+  spec.add_space_prefix = 0;
+  const auto tokenizer = Tokenizer::create(spec);
+  ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message;
+  const auto trie = TokenTrie::create(**tokenizer);
+  std::vector<uint64_t> bits((spec.tokens.size() + 63) / 64);
+  for (const char* keys : {"[ab]*", "(a|b|ab)?", "a{1,3}"}) {
+    auto g = std::make_shared<Grammar>();
+    Members members;
+    members.patterns = {{parsed(g->regexes(), keys), g->text("1")}};
+    members.min = 3;
+    const NodeId root = g->object(std::move(members));
+    ASSERT_TRUE(g->freeze(root).has_value());
+    const auto compiled = compile(g, trie);
+    size_t two_keys = 0;
+    for (int reply = 0; reply < (kSanitized ? 2 : 12); ++reply) {
+      Matcher m(compiled);
+      ASSERT_TRUE(m.accept_bytes("{\""));
+      for (int step = 0; step < 12 && !m.must_end(); ++step) {
+        m.mask(bits);
+        std::vector<int32_t> allowed;
+        for (int32_t id = 0; id < static_cast<int32_t>(spec.tokens.size()); ++id) {
+          Matcher copy = m;
+          const bool taken = copy.accept_token(id);
+          ASSERT_EQ(taken, bit(bits, id))
+              << keys << ": token '" << spec.tokens[static_cast<size_t>(id)] << "'";
+          if (!taken) continue;
+          allowed.push_back(id);
+          two_keys += spec.tokens[static_cast<size_t>(id)].find("\":1,\"") != std::string::npos;
+        }
+        ASSERT_FALSE(allowed.empty());
+        ASSERT_TRUE(m.accept_token(allowed[rng.below(allowed.size())]));
+      }
+    }
+    EXPECT_GT(two_keys, 20u) << keys;
   }
 }
 

@@ -7,6 +7,23 @@
 namespace brass::grammar {
 namespace {
 
+// What a model writes: a key that the schema names is certain from its first letter that no other has.
+TEST(SchemaKeywords, NamedKeysAreForced) {
+  const auto schema =
+      parse_schema(R"({"type": "object", "properties": {"name": {"const": 1}, "né\"t": {"const": 2}},
+                                      "required": ["name", "né\"t"], "additionalProperties": false})");
+  ASSERT_TRUE(schema.has_value());
+  const auto grammar = grammar_from_schema(*schema);
+  ASSERT_TRUE(grammar.has_value() && *grammar);
+  Matcher m(compile(*grammar, nullptr));
+  ASSERT_TRUE(m.accept_bytes("{\"na"));
+  EXPECT_EQ(m.forced(), "me\"");
+  ASSERT_TRUE(m.accept_bytes("me\":1,"));
+  ASSERT_TRUE(m.accept_bytes("\""));
+  EXPECT_EQ(m.forced(), "né\\\"t\"");
+  EXPECT_FALSE(m.accept_bytes("\\u006eé"));
+}
+
 TEST(SchemaKeywords, NumbersAreEqualByValue) {
   expect_verdicts(R"({"const": 1})", {"1", "1.0", "10e-1", "0.1E1", " 1 "},
                   {"1.1", "\"1\"", "01", "true", "+1"});

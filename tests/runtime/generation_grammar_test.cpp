@@ -153,6 +153,18 @@ TEST_F(GenerationGrammarTest, ForcedTokensAreProcessedLikeSampledOnes) {
   }
 }
 
+// A server has other sequences in the same engine: a reply that has ended leaves nothing to be computed.
+TEST_F(GenerationGrammarTest, RepliesThatEndInForcedTextScheduleNothing) {
+  const auto grammar = compiled("root ::= [ab] \"truefalsetruefalse\"");
+  for (const uint32_t limit : {3u, 200u}) {
+    const auto g = reply({.sampling = with_seed(1), .max_tokens = limit, .constraint = {.grammar = grammar}});
+    EXPECT_EQ(g->finish(), limit == 3 ? Finish::kLength : Finish::kStop);
+    EXPECT_GT(g->ids().size(), 2u);
+    EXPECT_FALSE(engine_->has_work());
+    EXPECT_EQ(engine_->length(sequence_), prompt_.size());
+  }
+}
+
 TEST_F(GenerationGrammarTest, LimitsCutForcedTextToo) {
   const auto grammar = compiled("root ::= [ab] \"truefalsetruefalse\" [0-9]");
   for (uint32_t limit = 1; limit <= 4; limit++) {

@@ -135,7 +135,10 @@ TEST(ChatTemplates, NormalizedRendersLoseNothing) {
       if (!rendered && title == "documents" && name.starts_with("CohereForAI")) continue;
       if (!rendered && title == "tool with union types" && name.starts_with("NousResearch-Hermes-3"))
         continue;
-      ASSERT_TRUE(rendered) << name << ": " << title << ": " << rendered.error().message;
+      if (!rendered) {
+        ADD_FAILURE() << name << ": " << title << ": " << rendered.error().message;
+        continue;
+      }
       for (const std::string& text : texts_of(context["messages"])) {
         if (is_cut_on_purpose(text)) continue;
         // As it is, or inside a JSON string, where a template writes results so.

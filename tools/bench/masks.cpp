@@ -6,7 +6,8 @@
 // are a row of their own, and so is a schema of 5 KB.
 //
 // Columns: microseconds of CPU time on one thread for a mask, each grammar compiled anew for each reply, so that first
-// visits count: the median, the 99th percentile, the most; then the grammar's making and compiling, in milliseconds.
+// visits count: the median, the 99th percentile, the most; then the grammar's making and compiling, in milliseconds. Below
+// stands where a row's slowest mask, and its slowest step over a token (accepting it, and what is forced behind it), was.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@ namespace {
 
 using namespace brass;
 using namespace brass::grammar;
+using Json = nlohmann::ordered_json;
 
 constexpr int kMostTokens = 200;  // of a reply
 
@@ -36,8 +38,21 @@ double cpu_microseconds() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
+struct Slowest {
+  double microseconds = 0;
+  std::string where;  // the grammar, and the text in front
+
+  void add(double took, std::string_view name, const std::string& text) {
+    if (took <= microseconds) return;
+    microseconds = took;
+    where =
+        fmt::format("{} behind {}", name, Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+};
+
 struct Figures {
   std::vector<double> masks, compiles;
+  Slowest mask, step;
 };
 
 double quantile(std::vector<double> values, double q) {
@@ -63,26 +78,39 @@ int32_t choose(const std::vector<uint64_t>& bits, const Tokenizer& tokenizer, Rn
 
 void reply(const std::function<std::shared_ptr<const Grammar>()>& make,
            const std::shared_ptr<const TokenTrie>& trie, const Tokenizer& tokenizer, Rng& rng,
-           Figures& figures) {
+           std::string_view name, Figures& figures) {
   const double begin = cpu_microseconds();
   const std::shared_ptr<const Grammar> grammar = make();
   if (!grammar) return;
   Matcher matcher(compile(grammar, trie));
   figures.compiles.push_back((cpu_microseconds() - begin) * 1e-3);
   std::vector<uint64_t> bits((static_cast<size_t>(tokenizer.size()) + 63) / 64);
+  std::string text;
   for (int i = 0; i < kMostTokens && !matcher.must_end(); ++i) {
     const double before = cpu_microseconds();
     matcher.mask(bits);
     figures.masks.push_back(cpu_microseconds() - before);
+    figures.mask.add(figures.masks.back(), name, text);
     const int32_t id = choose(bits, tokenizer, rng);
-    if (id < 0 || tokenizer.is_eog(id) || !matcher.accept_token(id)) break;
+    if (id < 0 || tokenizer.is_eog(id)) break;
+    const double chosen = cpu_microseconds();
+    if (!matcher.accept_token(id)) break;
+    text += tokenizer.piece(id);
+    (void)matcher.forced();
+    figures.step.add(cpu_microseconds() - chosen, name, text);
   }
 }
 
-void print(const std::string& name, const Figures& f) {
+void print_times(std::string_view name, const Figures& f) {
   fmt::print("{:<24} {:>8} masks {:>8.1f} {:>8.1f} {:>8.1f} µs   {:>8.2f} {:>8.2f} ms\n", name,
              f.masks.size(), quantile(f.masks, 0.5), quantile(f.masks, 0.99), quantile(f.masks, 1),
              quantile(f.compiles, 0.5), quantile(f.compiles, 1));
+}
+
+void print(std::string_view name, const Figures& f) {
+  print_times(name, f);
+  fmt::print("  slowest mask {:.1f} µs: {}\n  slowest step {:.1f} µs: {}\n", f.mask.microseconds,
+             f.mask.where.substr(0, 2000), f.step.microseconds, f.step.where.substr(0, 2000));
 }
 
 RegexId pattern(Grammar& g, const char* text) { return g.regexes().parse(text, RegexSyntax::kFull).value(); }
@@ -121,8 +149,6 @@ NodeId person(Grammar& g) {
   return g.object(std::move(members));
 }
 
-using Json = nlohmann::ordered_json;
-
 // A few short replies of every schema in the file that has a grammar.
 Figures suite(const char* path, int replies, const std::shared_ptr<const TokenTrie>& trie,
               const Tokenizer& tokenizer, Rng& rng) {
@@ -140,7 +166,7 @@ Figures suite(const char* path, int replies, const std::shared_ptr<const TokenTr
             auto made = grammar_from_schema((*row)["schema"], options);
             return made ? *made : nullptr;
           },
-          trie, tokenizer, rng, figures);
+          trie, tokenizer, rng, (*row)["schema"].dump(), figures);
     }
   }
   return figures;
@@ -183,13 +209,13 @@ int main(int argc, char** argv) {
             const NodeId root = build(*g);
             return g->freeze(root) ? g : nullptr;
           },
-          trie, **tokenizer, rng, figures);
+          trie, **tokenizer, rng, name, figures);
     }
     print(name, figures);
     all.masks.insert(all.masks.end(), figures.masks.begin(), figures.masks.end());
     all.compiles.insert(all.compiles.end(), figures.compiles.begin(), figures.compiles.end());
   }
-  print("all", all);
+  print_times("all", all);
   if (argc <= 4) return 0;
   Rng rng(seed);
   print("suite", suite(argv[4], std::min(replies, 3), trie, **tokenizer, rng));
@@ -201,7 +227,7 @@ int main(int argc, char** argv) {
           auto made = grammar_from_schema(large);
           return made ? *made : nullptr;
         },
-        trie, **tokenizer, rng, figures);
+        trie, **tokenizer, rng, "", figures);
   }
   print(fmt::format("a schema of {} bytes", large.dump().size()), figures);
   return 0;

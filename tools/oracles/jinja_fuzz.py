@@ -350,8 +350,9 @@ ADDRESS = re.compile(r"0x[0-9a-f]{9,}|generatorobject|builtin(method|function)|f
 
 
 def shows_address(text):
-    """Filters may have changed case and put marks between letters, so only letters and digits are looked at."""
-    return ADDRESS.search(re.sub(r"[^a-z0-9_]", "", text.lower())) is not None
+    """Filters may have changed case, put marks between letters or turned the text around: only letters and digits count."""
+    plain = re.sub(r"[^a-z0-9_]", "", text.lower())
+    return ADDRESS.search(plain) is not None or ADDRESS.search(plain[::-1]) is not None
 
 
 # Python's integers have no end; the engine's do, and say so. Some refusals depend on sizes only Python has.

@@ -24,6 +24,7 @@ import unicodedata
 
 import gguf
 
+SLICE = 50_000  # texts at once
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
@@ -99,7 +100,7 @@ class Vocabulary:
 
 
 def hugging_face(vocabulary):
-    """A function (text, normalize, parse_special) -> ids."""
+    """A function (texts, normalize, parse_special) -> a list of ids for each."""
     from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
     vocab = {token: i for i, token in enumerate(vocabulary.tokens)}
@@ -123,16 +124,20 @@ def hugging_face(vocabulary):
                 (tokenizer.add_special_tokens if kind == CONTROL else tokenizer.add_tokens)([added])
         made[normalize] = tokenizer
 
-    def encode(text, normalize, parse_special):
+    return added_tokens_encoder(made)
+
+
+def added_tokens_encoder(made):
+    def encode(texts, normalize, parse_special):
         tokenizer = made[normalize]
         tokenizer.encode_special_tokens = not parse_special
-        return tokenizer.encode(text, add_special_tokens=False).ids
+        return [one.ids for one in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
 
     return encode
 
 
 def bert(vocabulary):
-    """A function (text, normalize, parse_special) -> ids."""
+    """A function (texts, normalize, parse_special) -> a list of ids for each."""
     from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
     def spelling(token, kind):
@@ -152,12 +157,7 @@ def bert(vocabulary):
         tokenizer.add_special_tokens([AddedToken(t, normalized=False) for t in vocabulary.special])
         made[normalize] = tokenizer
 
-    def encode(text, normalize, parse_special):
-        tokenizer = made[normalize]
-        tokenizer.encode_special_tokens = not parse_special
-        return tokenizer.encode(text, add_special_tokens=False).ids
-
-    return encode
+    return added_tokens_encoder(made)
 
 
 def unigram(vocabulary):
@@ -172,7 +172,12 @@ def unigram(vocabulary):
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=vocabulary.unk, byte_fallback=BYTE in vocabulary.kinds))
     prepare = {n: sentencepiece.SentencePieceNormalizer(model_proto=sentence_piece_proto(vocabulary, n).SerializeToString())
                for n in (False, True)}
-    return lambda text, normalize, parse_special: tokenizer.encode(prepare[normalize].normalize(text)).ids
+
+    def encode(texts, normalize, parse_special):
+        prepared = [prepare[normalize].normalize(text) for text in texts]
+        return [one.ids for one in tokenizer.encode_batch_fast(prepared)]
+
+    return encode
 
 
 def sentence_piece(vocabulary):
@@ -181,7 +186,7 @@ def sentence_piece(vocabulary):
     made = {normalize: sentencepiece.SentencePieceProcessor(
                 model_proto=sentence_piece_proto(vocabulary, normalize).SerializeToString())
             for normalize in (False, True)}
-    return lambda text, normalize, parse_special: made[normalize].encode(text)
+    return lambda texts, normalize, parse_special: made[normalize].encode(texts)
 
 
 def sentence_piece_proto(vocabulary, normalize):
@@ -223,7 +228,7 @@ ODD = ["\x00", "\x01", "\x7f", "\u00ad", "\u200d", "\u2060", "\ufffd", "\ue000",
        "▁", "▁▁", "Ġ", "Ċ", "<0x0A>", "<|", "|>", "õ", "ü", "<", "</s", "s>"]
 
 
-def random_text(rng, special):
+def random_text(rng, special, most=24):
     """Words and marks of all scripts, put together so that every rule of the pre-tokenizers has borders to find."""
     kinds = [CONTRACTIONS, BLANKS, BLANKS, ASCII_MARKS, MARKS, DIGITS, LATIN, LATIN, OTHER, OTHER, ODD]
     style = rng.random()
@@ -232,7 +237,7 @@ def random_text(rng, special):
     elif style < 0.3:
         kinds = [rng.choice(kinds)]
     parts = []
-    for _ in range(rng.randint(1, 24)):
+    for _ in range(rng.randint(1, most)):
         draw = rng.random()
         if draw < 0.04 and special:
             token = rng.choice(special)
@@ -278,20 +283,24 @@ def brass_ids(command, model, texts, normalize, parse_special):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def check(encode, all_texts, options, modes):
+def check(encode, make_text, options, modes):
+    """Slices of texts through both sides: memory stays small, however many texts there are."""
     different = compared = 0
-    for i, (normalize, parse_special) in enumerate(modes):
-        texts = all_texts[i::len(modes)] if options.one_mode else all_texts
-        ours = brass_ids(options.brass, options.model, texts, normalize, parse_special)
-        compared += len(texts)
-        assert len(ours) == len(texts), f"{len(ours)} answers to {len(texts)} texts"
-        for text, ids in zip(texts, ours):
-            expected = encode(text, normalize, parse_special)
-            if ids != expected:
+    for begin in range(0, options.n, SLICE):
+        all_texts = [make_text() for _ in range(min(SLICE, options.n - begin))]
+        for i, (normalize, parse_special) in enumerate(modes):
+            texts = all_texts[i::len(modes)] if options.one_mode else all_texts
+            ours = brass_ids(options.brass, options.model, texts, normalize, parse_special)
+            expected = encode(texts, normalize, parse_special)
+            assert len(ours) == len(texts), f"{len(ours)} answers to {len(texts)} texts"
+            compared += len(texts)
+            for text, ids, right in zip(texts, ours, expected):
+                if ids == right:
+                    continue
                 different += 1
                 if different <= options.show:
-                    print(json.dumps({"t": text, "n": normalize, "s": parse_special, "brass": ids, "oracle": expected}))
-    print(f"{options.model}, seed {options.seed}: {different} of {compared} differ")
+                    print(json.dumps({"t": text, "n": normalize, "s": parse_special, "brass": ids, "oracle": right}))
+    print(f"{options.model}, seed {options.seed}: {different} of {compared} differ", flush=True)
     return different == 0
 
 
@@ -306,6 +315,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=10)
     parser.add_argument("--one-mode", action="store_true", help="each text with or without normalization and control pieces, not all four")
+    parser.add_argument("--parts", type=int, default=24, help="words and marks in a text, at most")
     parser.add_argument("-n", type=int, default=1000)
     options = parser.parse_args()
     vocabulary = Vocabulary(options.model, options.pre)
@@ -315,16 +325,20 @@ def main():
     rng = random.Random(options.seed)
     # sentencepiece has no way to parse control pieces in text, nor a normalizer of its own here.
     special = [] if pieces and vocabulary.blank_in_front else vocabulary.special
-    texts = [random_text(rng, special) for _ in range(options.n)]
-    if vocabulary.model == "t5":  # Hugging Face's Unigram takes the name of a byte in a text for the byte
-        texts = [text.replace("<0x", "<0y") for text in texts]
+
+    def make_text():
+        text = random_text(rng, special, options.parts)
+        # Hugging Face's Unigram takes the name of a byte in a text for the byte.
+        return text.replace("<0x", "<0y") if vocabulary.model == "t5" else text
+
     modes = [(n, False) for n in ((False, True) if vocabulary.charsmap else (False,))] if pieces else [(n, s) for n in (False, True) for s in (False, True)]
     if options.mode == "check":
-        sys.exit(0 if check(encode, texts, options, modes) else 1)
+        sys.exit(0 if check(encode, make_text, options, modes) else 1)
     with open(options.out, "w", encoding="utf-8") as out:
-        for i, text in enumerate(texts):
+        for i in range(options.n):
+            text = make_text()
             normalize, parse_special = modes[i % len(modes)]
-            line = {"t": text, "n": normalize, "s": parse_special, "ids": encode(text, normalize, parse_special)}
+            line = {"t": text, "n": normalize, "s": parse_special, "ids": encode([text], normalize, parse_special)[0]}
             out.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 

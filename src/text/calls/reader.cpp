@@ -19,10 +19,13 @@ bool ends_name(int c) {
 
 }  // namespace
 
+// An id that an earlier call of the reply has names that one: results could not be told apart.
 void CallReader::open(std::string id, std::string name) {
   sent_ = 0;
   outbox_.drop_blanks();
-  outbox_.begin_call(id.empty() ? make_id() : std::move(id), std::move(name));
+  const auto has_it = [&](const ParsedCall& call) { return call.id == id; };
+  const bool taken = std::ranges::any_of(outbox_.message().calls, has_it);
+  outbox_.begin_call(id.empty() || taken ? make_id() : std::move(id), std::move(name));
 }
 
 void CallReader::flush() {

@@ -14,14 +14,20 @@ void set_bit(std::span<uint64_t> bits, int32_t id) {
 
 }  // namespace
 
-// Where only long tokens can exhaust a count, the mask of the others is one for many places.
+// Where only long tokens can exhaust a count, the mask of the others is one for many places; and so it is where only
+// tokens with two keys can tell how the first one begins.
 void Masks::fill(SetId set, std::span<uint64_t> bits) {
   const SetId exact = walk_.relaxed(set, trie_.longest);
   const SetId usual = walk_.relaxed(exact, TokenTrie::Impl::kUsual);
-  fill_known(usual, bits);
-  if (usual == exact) return;
-  for (size_t word = 0; word < bits.size(); ++word) bits[word] &= ~trie_.unusual[word];
-  walk_tree(trie_.unusual_tree, exact, bits);
+  const SetId common = walk_.nameless(usual);
+  fill_known(common, bits);
+  if (usual != exact) redo(trie_.unusual, exact, bits);
+  if (common != usual) redo(trie_.two_keys, exact, bits);
+}
+
+void Masks::redo(const TokenGroup& group, SetId set, std::span<uint64_t> bits) {
+  for (size_t word = 0; word < bits.size(); ++word) bits[word] &= ~group.mask[word];
+  walk_tree(group.tree, set, bits);
 }
 
 void Masks::fill_known(SetId set, std::span<uint64_t> bits) {

@@ -22,6 +22,7 @@ class Masks {
  private:
   void fill_known(SetId set, std::span<uint64_t> bits);
   void make(SetId set, std::span<uint64_t> bits);
+  void redo(const TokenGroup& group, SetId set, std::span<uint64_t> bits);
   void make_from(const TrieSlice& slice, const Walk::Loop& loop, SetId set, std::span<uint64_t> bits);
   void walk_tree(const TokenTree& tree, SetId set, std::span<uint64_t> bits);
 

@@ -46,7 +46,9 @@ struct SchemaOptions {
   JsonNumbers numbers = JsonNumbers::kShortest;
   SchemaDraft draft = SchemaDraft::kBySchemaKeyword;  // what `$schema` says; 2020-12 where it is absent
   bool ordered = false;                               // properties only in the order of the schema
-  bool enforce_formats = true;                        // else `format` is an annotation
+  bool escaped_keys =
+      false;  // keys that the schema names may hold needless escapes; else they are forced text
+  bool enforce_formats = true;      // else `format` is an annotation
   bool nothing_is_an_error = true;  // a schema that no value fulfils; else it has no grammar
   int max_cases = 20000;            // alternatives of one place
   int max_work = 700'000;           // steps of the whole translation
@@ -57,6 +59,7 @@ struct SchemaOptions {
     SchemaOptions options;
     options.space = JsonSpace::kAny;
     options.numbers = JsonNumbers::kAny;
+    options.escaped_keys = true;
     options.nothing_is_an_error = false;
     return options;
   }

@@ -48,6 +48,7 @@ Result<NodeId> Emitter::json_object(const ObjectShape& shape) {
   members.max = shape.max;
   members.space = space_;
   members.ordered = options_.ordered;
+  members.shortest_keys = !options_.escaped_keys;
   return grammar_.object(std::move(members));
 }
 

@@ -183,6 +183,29 @@ TrieSlice make_slice(const TokenTrie::Impl& trie, const CharClass& chars) {
   return slice;
 }
 
+TokenGroup make_group(const std::vector<Entry>& entries, int32_t size, bool (*belongs)(std::string_view)) {
+  TokenGroup out{.mask = std::vector<uint64_t>((static_cast<size_t>(size) + 63) / 64), .tree = {}};
+  std::vector<Entry> chosen;
+  for (const Entry& entry : entries) {
+    if (!belongs(entry.first)) continue;
+    const auto id = static_cast<size_t>(entry.second);
+    out.mask[id / 64] |= uint64_t{1} << (id % 64);
+    chosen.push_back(entry);
+  }
+  out.tree = build_tree(std::move(chosen));
+  return out;
+}
+
+// The quote behind a key, a value, and the quote in front of the next.
+bool may_hold_two_keys(std::string_view piece) {
+  size_t at = 0;
+  for (const char next : {'"', ':', ',', '"'}) {
+    at = piece.find(next, at);
+    if (at == std::string_view::npos) return false;
+  }
+  return true;
+}
+
 // The classes that strings and free text are made of.
 std::vector<CharClass> common_classes() {
   CharClass text{.ascii = {~uint64_t{0}, ~uint64_t{0}}, .groups = kAllGroups};  // anything
@@ -225,15 +248,9 @@ std::shared_ptr<const TokenTrie> TokenTrie::create(const Tokenizer& tokenizer) {
     if (!control) impl->longest = std::max(impl->longest, static_cast<int32_t>(piece.size()));
   }
   impl->end_ids.assign(tokenizer.eog_ids().begin(), tokenizer.eog_ids().end());
-  impl->unusual.assign((static_cast<size_t>(impl->size) + 63) / 64, 0);
-  std::vector<Entry> unusual;
-  for (const Entry& entry : entries) {
-    if (entry.first.size() <= TokenTrie::Impl::kUsual) continue;
-    const auto id = static_cast<size_t>(entry.second);
-    impl->unusual[id / 64] |= uint64_t{1} << (id % 64);
-    unusual.push_back(entry);
-  }
-  impl->unusual_tree = build_tree(std::move(unusual));
+  impl->unusual = make_group(entries, impl->size,
+                             [](std::string_view piece) { return piece.size() > TokenTrie::Impl::kUsual; });
+  impl->two_keys = make_group(entries, impl->size, may_hold_two_keys);
   impl->tree = build_tree(std::move(entries));
   for (const CharClass& chars : common_classes()) impl->slices.push_back(make_slice(*impl, chars));
   return std::make_shared<TokenTrie>(std::move(impl));

@@ -46,6 +46,12 @@ struct TrieSlice {
   TokenTree rest;                               // these, from the first such character on
 };
 
+// Some tokens that are walked apart from the others.
+struct TokenGroup {
+  std::vector<uint64_t> mask;
+  TokenTree tree;
+};
+
 struct TokenTrie::Impl {
   TokenTree tree;
   std::vector<TrieSlice> slices;
@@ -57,8 +63,9 @@ struct TokenTrie::Impl {
 
   // Tokens longer than this are few: what only they tell apart is asked of them alone.
   static constexpr int32_t kUsual = 32;
-  std::vector<uint64_t> unusual;  // mask of the tokens of more bytes
-  TokenTree unusual_tree;
+  TokenGroup unusual;
+  // Tokens in which a key of a JSON object may end and another one begin.
+  TokenGroup two_keys;
 };
 
 }  // namespace brass::grammar

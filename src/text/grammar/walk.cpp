@@ -124,6 +124,7 @@ void Walk::collect(std::span<SetId* const> roots) {
   index_sets();
   united_.clear();
   relaxed_.clear();
+  nameless_.clear();
   loops_.clear();
   step_tables_ = 0;
   start_ = moved[static_cast<size_t>(start_)];

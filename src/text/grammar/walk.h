@@ -70,6 +70,9 @@ class Walk {
   // As `set` for every text of up to `length` bytes, but the same for many sets: counts that so short a text cannot
   // exhaust are gone.
   SetId relaxed(SetId set, int length);
+  // As `set` for every text that does not hold the end of a key and another key behind it, but the same for many sets:
+  // what the key that is being read began with is forgotten. It only matters to keys that come later.
+  SetId nameless(SetId set);
   // Characters of which the walk can read so many without coming to an end.
   struct Loop {
     CharClass chars;  // empty at most places
@@ -120,12 +123,15 @@ class Walk {
     int pattern = 0;
     RegexId regex = -1;
     uint32_t spelling = 0;
-    std::u32string key;
+    std::u32string key;  // so far, or kNameless
   };
+  static constexpr char32_t kNoCharacter[] = {0x110000};
+  static constexpr std::u32string_view kNameless = {kNoCharacter, 1};
 
   Bytes first_bytes(const Item& item);  // and perhaps others
   void open_table(SetId set);
   Loop terminal_loop(const Item& item);
+  Loop item_loop(const Item& item);
   CharClass raw_class(const Item& item, std::span<const RegexArena::Edge> edges);
   bool meets(const Item& item, const CharClass& chars);
   void spread(SetId set, uint8_t byte, SetId target);
@@ -185,6 +191,7 @@ class Walk {
   std::unordered_map<int32_t, CharClass> classes_;  // by set of points and spelling
   std::deque<Loop> loops_;                          // a reference stays good
   std::unordered_map<uint64_t, SetId> relaxed_;     // by set and length
+  std::unordered_map<SetId, SetId> nameless_;       // where it is another set
   size_t step_tables_ = 0;
   SetId start_ = kDead;
 };

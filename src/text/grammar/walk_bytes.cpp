@@ -217,13 +217,21 @@ Walk::Loop Walk::terminal_loop(const Item& item) {
   return out;
 }
 
+// The characters of a key without a name leave it as a terminal would be left.
+Walk::Loop Walk::item_loop(const Item& item) {
+  if (item.kind == FrameKind::kTerminal) return terminal_loop(item);
+  if (item.kind != FrameKind::kTracked || tracked_[item.y].key != kNameless) return {};
+  const Tracked& key = tracked_[item.y];
+  return terminal_loop({FrameKind::kTerminal, static_cast<int32_t>(Spelling::kJsonString),
+                        static_cast<uint32_t>(key.regex), key.spelling, 0, kDead});
+}
+
 Walk::Loop Walk::find_loop(SetId set) {
   Loop out;
   size_t looping = 0;
   const std::vector<Item> all(items(set).begin(), items(set).end());
   for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].kind != FrameKind::kTerminal) continue;
-    const Loop found = terminal_loop(all[i]);
+    const Loop found = item_loop(all[i]);
     // One that holds the others is worth most; a union would not do, for each goes its own way.
     const bool better = !found.chars.empty() && out.chars.within(found.chars) && found.most >= out.most;
     if (better) out = found, looping = i;

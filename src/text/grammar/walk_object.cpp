@@ -94,7 +94,7 @@ void Walk::open_keys(const Item& item, Items& out) {
     if (object.tracks) {
       std::vector<std::string> texts;
       for (const auto& [pattern, used] : seen_[item.x].keys) {
-        if (pattern != static_cast<int>(i)) continue;
+        if (pattern != static_cast<int>(i) || used == kNameless) continue;
         texts.emplace_back();
         for (const char32_t point : used) tokens::append_utf8(texts.back(), point);
       }
@@ -179,7 +179,7 @@ void Walk::step_tracked(const Item& item, uint8_t byte, Items& out) {
       possible = true;
       break;
     }
-    tracked.key.push_back(step.value);
+    if (tracked.key != kNameless) tracked.key.push_back(step.value);
     tracked.spelling = 0;
   }
   if (!possible) return;
@@ -198,6 +198,20 @@ uint32_t Walk::intern_tracked(Tracked tracked) {
       tracked_by_key_.try_emplace(std::move(key), static_cast<uint32_t>(tracked_.size()));
   if (fresh) tracked_.push_back(std::move(tracked));
   return found->second;
+}
+
+SetId Walk::nameless(SetId set) {
+  const auto reads_key = [](const Item& item) { return item.kind == FrameKind::kTracked; };
+  if (std::ranges::none_of(items(set), reads_key)) return set;
+  if (const auto found = nameless_.find(set); found != nameless_.end()) return found->second;
+  Items all(items(set).begin(), items(set).end());
+  for (Item& item : all) {
+    if (!reads_key(item)) continue;
+    Tracked tracked = tracked_[item.y];
+    tracked.key = std::u32string(kNameless);
+    item.y = intern_tracked(std::move(tracked));
+  }
+  return nameless_[set] = intern(all);
 }
 
 uint32_t Walk::first_seen(int object) {
