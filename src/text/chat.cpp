@@ -44,8 +44,8 @@ Result<Attempt> best_repair(const jinja::Template& source, const ChatTraits& tra
                             const ordered_json& messages, const ordered_json& tools,
                             const ChatOptions& options) {
   Attempt best;
-  for (const Repair repair :
-       {Repair::none, Repair::complete_tools, Repair::merge_all, Repair::calls_as_text, Repair::users_only}) {
+  for (const Repair repair : {Repair::none, Repair::plain_contents, Repair::complete_tools, Repair::merge_all,
+                              Repair::calls_as_text, Repair::users_only}) {
     Attempt now = TRY(attempt(source, traits, messages, tools, options, repair));
     const bool complete = now.renders && now.lost.empty();
     const bool better = now.renders && (!best.renders || now.lost.size() < best.lost.size());

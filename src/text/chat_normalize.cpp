@@ -70,6 +70,9 @@ class Normalizer {
  public:
   Normalizer(ChatTraits traits, Repair repair, std::vector<std::string>& notes)
       : traits_(traits), notes_(notes) {
+    // Parts of a kind that the template refuses, or of which it shows only the first, and lists without a part.
+    if (repair >= Repair::plain_contents)
+      traits_.user_parts = traits_.system_parts = traits_.assistant_parts = traits_.tool_parts = false;
     if (repair >= Repair::merge_all) {
       traits_.user_after_user = traits_.assistant_after_assistant = traits_.assistant_first = false;
       traits_.later_system = traits_.other_roles = traits_.parallel_calls = traits_.content_with_calls =
@@ -166,7 +169,24 @@ class Normalizer {
     return {};
   }
 
+  // functions.NAME:3, and results of the call find it.
+  void name_id(ordered_json& call) {
+    const auto text = [](const ordered_json& holder, const char* field) {
+      return holder.contains(field) && holder[field].is_string() ? holder[field].get<std::string>() : "";
+    };
+    const std::string front = "functions." + text(function_of(call), "name") + ":";
+    const std::string given = text(call, "id");
+    const std::string id = given.starts_with(front) ? given : front + std::to_string(named_ids_);
+    named_ids_++;
+    call["id"] = id;
+    renamed_[given] = id;
+  }
+
   void set_id(ordered_json& holder, const char* field) const {
+    if (traits_.ids_name_functions && holder.contains(field) && holder[field].is_string()) {
+      const auto known = renamed_.find(holder[field].get<std::string>());
+      if (known != renamed_.end()) holder[field] = known->second;
+    }
     if (!traits_.nine_character_ids) return;
     const bool has = holder.contains(field) && holder[field].is_string();
     holder[field] = nine_characters(has ? holder[field].get<std::string>() : std::string("0"));
@@ -177,7 +197,10 @@ class Normalizer {
     for (ordered_json& call : message["tool_calls"]) {
       TRY(set_arguments(call, index));
       if (!call.contains("type") && call.contains("function")) call["type"] = "function";
-      set_id(call, "id");
+      if (traits_.ids_name_functions)
+        name_id(call);
+      else
+        set_id(call, "id");
     }
     if (!traits_.tool_calls) return add_calls_as_text(std::move(message));
     if (!traits_.content_with_calls && !text_of(message["content"]).empty()) {
@@ -347,8 +370,10 @@ class Normalizer {
   ChatTraits traits_;
   std::vector<std::string>& notes_;
   ordered_json out_ = ordered_json::array();
-  std::map<std::string, size_t> pending_;  // id of a call that was split off → its message
-  std::vector<size_t> apart_;              // messages that were split from the one before
+  std::map<std::string, size_t> pending_;       // id of a call that was split off → its message
+  std::map<std::string, std::string> renamed_;  // ids as given → as the template wants them
+  int named_ids_ = 0;
+  std::vector<size_t> apart_;  // messages that were split from the one before
 };
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace brass {
 
 // What is done beyond the traits where they did not suffice; each step includes those before it.
-enum class Repair { none, complete_tools, merge_all, calls_as_text, users_only };
+enum class Repair { none, plain_contents, complete_tools, merge_all, calls_as_text, users_only };
 
 // Messages as the template wants them. `notes` gets what had to be left out, by name.
 Result<nlohmann::ordered_json> normalize(const nlohmann::ordered_json& messages, ChatTraits traits,

@@ -104,7 +104,12 @@ class Probe {
 
   // How well calls of this form come out: 0 not, 1 with arguments in a form that the model never saw, 2 well.
   int quality(const ordered_json& messages, bool as_text) {
-    if (!shows(messages, tools_) || text_.find("qtool", text_.find("qmark0q")) == std::string::npos) return 0;
+    // The name or, where a template takes it from there, the id.
+    const bool rendered = shows(messages, tools_);
+    const size_t call = rendered ? text_.find("qmark0q") : std::string::npos;
+    if (!rendered ||
+        (text_.find("qtool", call) == std::string::npos && text_.find(kId, call) == std::string::npos))
+      return 0;
     const bool repr = text_.find("'qkey'") != std::string::npos;
     const bool twice = as_text && text_.find("\\\"qkey") != std::string::npos;
     return repr || twice ? 1 : 2;
@@ -145,6 +150,9 @@ class Probe {
     };
     traits_.content_with_calls = shows(with_result(called(kId, "y", as_text), "z", kId), tools_);
     traits_.nine_character_ids = !shows(with_result(called("call_1", empty, as_text), "z", "call_1"), tools_);
+    traits_.ids_name_functions = shows(ordered_json::array({user("x"), called(kId, empty, as_text)})) &&
+                                 text_.find(kId) != std::string::npos &&
+                                 text_.find("qtool") == std::string::npos;
     traits_.tool_parts =
         traits_.tool_results && shows_parts(with_result(called(kId, empty, as_text), parts("z"), kId));
     ordered_json two = called(kId, empty, as_text);

@@ -30,6 +30,8 @@ struct ChatTraits {
   bool content_with_calls = false;  // content beside calls is shown
   bool parallel_calls = false;      // several calls in one message
   bool nine_character_ids = false;  // ids of calls must have exactly nine letters or digits (Mistral)
+  bool ids_name_functions =
+      false;  // only the id tells which function a call is of: "functions.NAME:0" (Kimi K2)
 };
 
 ChatTraits probe(const jinja::Template& source);

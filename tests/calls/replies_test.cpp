@@ -331,6 +331,22 @@ TEST(Replies, Harmony) {
     check(reply);
 }
 
+TEST(Replies, FencedValues) {
+  for (const Reply& reply : std::initializer_list<Reply>{
+           {"minicpm 5",
+            "<function name=\"get\"><param name=\"city\">Oslo</param><param name=\"n\">2</param></function>",
+            "", "", R"([["get", {"city": "Oslo", "n": 2}]])"},
+           {"minicpm 5",
+            "Look:<function name=\"get\"><param name=\"city\"><![CDATA[a < b\n</param></function> & "
+            "c]]></param></function>\n"
+            "<function name=\"put\"></function>",
+            "Look:", "", R"([["get", {"city": "a < b\n</param></function> & c"}], ["put", {}]])"},
+           {"minicpm 5", "<function name=\"get\"><param name=\"city\"><![CD</param></function>", "", "",
+            R"([["get", {"city": "<![CD"}]])"},
+       })
+    check(reply);
+}
+
 // Results are told apart by the ids of their calls, so no two calls have the same.
 TEST(Replies, CallsNeverShareAnId) {
   const std::string call = "{\"name\": \"get\", \"arguments\": {\"n\": 1}, \"id\": \"abcdefgh1\"}";

@@ -92,6 +92,43 @@ TEST(ChatNormalize, IdsForMistral) {
   EXPECT_EQ(out.text.substr(1, 9), out.text.substr(13, 9));
 }
 
+// Kimi's templates write the id of a call alone, which names the function.
+TEST(ChatNormalize, IdsThatNameFunctions) {
+  const std::string source =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}<{{ c.id }}>{{ "
+      "c.function.arguments|tojson }}{% endfor %}{% if m.role == 'tool' %} of {{ m.tool_call_id }}{% endif "
+      "%}{% endfor %}";
+  const auto out =
+      chat(source, R"([{"role":"user","content":"q"},{"role":"assistant","content":"","tool_calls":[
+      {"id":"call_1","type":"function","function":{"name":"f","arguments":{}}},
+      {"id":"functions.g:7","type":"function","function":{"name":"g","arguments":{}}}]},
+      {"role":"tool","tool_call_id":"functions.g:7","content":"r"},{"role":"tool","tool_call_id":"call_1","content":"s"}])");
+  EXPECT_EQ(out.text, "q<functions.f:0>{}<functions.g:7>{}r of functions.g:7s of functions.f:0");
+}
+
+// Templates that refuse a kind of part, show the first part alone, or look into a list that is empty.
+TEST(ChatNormalize, ContentsBecomePlainWhereTheirPartsAreRefused) {
+  const std::string refusing =
+      "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}"
+      "{% if p.type != 'text' %}{{ raise_exception('kind') }}{% endif %}{{ p.text }}{% endfor %}{% endif "
+      "%}|{% endfor %}";
+  const auto image =
+      chat(refusing, R"([{"role":"user","content":[{"type":"image_url"},{"type":"text","text":"t"}]}])");
+  EXPECT_EQ(image.text, "t|");
+  ASSERT_EQ(image.warnings.size(), 1u);
+  EXPECT_NE(image.warnings[0].find("'image_url'"), std::string::npos);
+  const std::string first =
+      "{% for m in messages %}{{ m.content[0].text if m.content is not string else m.content }}|{% endfor %}";
+  EXPECT_EQ(
+      chat(first, R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}])")
+          .text,
+      "a\nb|");
+  EXPECT_EQ(chat("{% for m in messages %}{{ m.content[0].type }}{{ m.content[0].text }}|{% endfor %}",
+                 R"([{"role":"user","content":[]},{"role":"user","content":"x"}])")
+                .text,
+            "text|textx|");
+}
+
 TEST(ChatNormalize, WhatCannotBeHelpedIsSaid) {
   const auto tools =
       chat(kChatml, R"([{"role":"user","content":"u"}])", R"([{"type":"function","function":{"name":"f"}}])");

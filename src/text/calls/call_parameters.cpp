@@ -148,7 +148,8 @@ class Python : public grammar::MemberWriter {
 
 }  // namespace
 
-// The end of a value counts where what follows it is another parameter or the end of the arguments.
+// The end of a value counts where what follows it is another parameter or the end of the arguments. What begins like a
+// fence around a value would be read as one.
 RegexId ends_of_values(grammar::Grammar& grammar, MarkNodes& marks, const CallFormat& format,
                        const ParameterPlace& place) {
   RegexArena& arena = grammar.regexes();
@@ -168,7 +169,10 @@ RegexId ends_of_values(grammar::Grammar& grammar, MarkNodes& marks, const CallFo
     follow.push_back(marks.pattern(mark));
   const RegexId end = marks.pattern(parameter.end);
   const RegexId behind = arena.any_of(follow);
-  return arena.concat(std::array{arena.all(), end, blanks(arena), behind, arena.all()});
+  const RegexId ended = arena.concat(std::array{arena.all(), end, blanks(arena), behind, arena.all()});
+  if (!parameter.cdata) return ended;
+  const RegexId fenced = arena.concat(std::array{arena.literal("<![CDATA["), arena.all()});
+  return arena.any_of(std::array{ended, fenced});
 }
 
 std::unique_ptr<grammar::MemberWriter> parameter_writer(grammar::Grammar& grammar, MarkNodes& marks,

@@ -38,6 +38,7 @@ struct ParameterMarks {
   bool own_lines = false;
   // Where not empty: instead of name_end, what says that the value is a string, and what says that it is JSON.
   std::string string_name_end, value_name_end;
+  bool cdata = false;  // a value may stand in <![CDATA[ ]]>
 };
 
 // How messages themselves are fenced, where it is not one text with calls in it.

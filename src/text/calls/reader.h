@@ -74,7 +74,9 @@ class CallReader {
   Routine<bool> head(Head& out);
   Routine<bool> parameters(const std::string& tool, bool in_section, bool marked);
   Routine<bool> parameter(const std::string& tool, const std::vector<std::string>& follow);
-  Routine<bool> raw_text(std::string& out, bool escape, const std::vector<std::string>& follow);
+  Routine<bool> raw_text(std::string& out, bool escape, const std::string& end,
+                         const std::vector<std::string>& follow);
+  Routine<bool> skip_exactly(std::string_view text);
   Routine<bool> python_call();
 
   Fit fits_parameter(std::string_view text) const;

@@ -109,26 +109,42 @@ Routine<bool> CallReader::parameter(const std::string& tool, const std::vector<s
     const int c = co_await source_.peek();
     if (c == '\n') source_.take();
   }
+  const bool fenced = marks.cdata && co_await skip_exactly("<![CDATA[");
+  const std::string end = fenced ? "]]>" + marks.end : marks.end;
   arguments_ += quoted_json(name);
   arguments_ += ": ";
   const bool is_string = kind == 1 || (kind == 0 && tools_.types(tool, name).only_string());
   if (is_string) {
     arguments_ += '"';
-    const bool read = co_await raw_text(arguments_, true, after);
+    const bool read = co_await raw_text(arguments_, true, end, after);
     arguments_ += '"';
     co_return read;
   }
   std::string text;
-  const bool read = co_await raw_text(text, false, after);
+  const bool read = co_await raw_text(text, false, end, after);
   if (!read) co_return false;
   const std::optional<std::string> json = kind == 2 ? to_json(text) : std::nullopt;
   arguments_ += json ? *json : tools_.read(tool, name, text);
   co_return true;
 }
 
+// Reads `text` where it is what comes; else nothing.
+Routine<bool> CallReader::skip_exactly(std::string_view text) {
+  std::string held;
+  for (const char wanted : text) {
+    if (co_await source_.peek() != static_cast<unsigned char>(wanted)) {
+      source_.unread(held);
+      co_return false;
+    }
+    source_.take();
+    held += wanted;
+  }
+  co_return true;
+}
+
 // A value up to its end, which only counts if what follows it is what must.
-Routine<bool> CallReader::raw_text(std::string& out, bool escape, const std::vector<std::string>& after) {
-  const std::string& end = format_.parameter.end;
+Routine<bool> CallReader::raw_text(std::string& out, bool escape, const std::string& end,
+                                   const std::vector<std::string>& after) {
   std::string held;
   for (;;) {
     const int c = co_await source_.peek();

@@ -131,6 +131,14 @@ CallFormat invoke_tags(std::string family, const std::string& prefix, std::strin
   return format;
 }
 
+CallFormat minicpm_5() {
+  CallFormat format = header_format("minicpm 5", "<function name=\"", "\">", "</function>");
+  format.coding = Coding::kParameters;
+  format.parameter = {"<param name=\"", "\">", "</param>", false, "", "", true};
+  format.separator = "\n";
+  return format;
+}
+
 CallFormat deepseek_3_2() {
   CallFormat format =
       invoke_tags("deepseek v3.2", "｜DSML｜", "<｜DSML｜function_calls>", "</｜DSML｜function_calls>");
@@ -223,6 +231,7 @@ std::vector<Row> make_table() {
       {invoke_tags("minimax m2", "", "<minimax:tool_call>", "</minimax:tool_call>"), {"<minimax:tool_call>"}},
       {function_tags("seed-oss", "<seed:tool_call>", "</seed:tool_call>", false), {"<seed:tool_call>"}},
       {glm(), {"<arg_key>"}},
+      {minicpm_5(), {"<function name=\""}},
       {gemma("gemma 4", "<|tool_call>", "<tool_call|>", "<|\"|>"), {"<|tool_call>call:"}},
       {gemma("functiongemma", "<start_function_call>", "<end_function_call>", "<escape>"),
        {"<start_function_call>"}},
