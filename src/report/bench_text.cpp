@@ -66,9 +66,8 @@ std::string fit_text(const char* name, const Curve& curve) {
 
 // "±2.1 %" of the 95 % interval; "" where one round says nothing of it.
 std::string width_text(const Curve& curve, double depth) {
-  const bool rounds =
-      std::ranges::any_of(curve.points(), [](const CurvePoint& p) { return p.seconds.size() > 1; });
-  return rounds ? fmt::format("±{:.1f} %", curve.interval_at(depth).half_width() * 100) : "";
+  return curve.rounds_at(depth) < 2 ? ""
+                                    : fmt::format("±{:.1f} %", curve.interval_at(depth).half_width() * 100);
 }
 
 std::string width_text(const std::vector<double>& rounds) {

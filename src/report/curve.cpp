@@ -91,6 +91,16 @@ double Curve::at(double depth, std::span<const double> values) const {
   return values[above - 1] + slope * (depth - low.depth);
 }
 
+size_t Curve::rounds_at(double depth) const {
+  ENSURE(!points_.empty(), "an empty curve");
+  size_t above = 0;
+  while (above + 1 < points_.size() && points_[above].depth < depth) ++above;
+  if (above == 0 && points_.size() > 1) above = 1;
+  const size_t rounds = points_[above].seconds.size();
+  const bool alone = above == 0 || depth >= points_[above].depth;
+  return alone ? rounds : std::min(rounds, points_[above - 1].seconds.size());
+}
+
 Interval Curve::interval_at(double depth, uint64_t seed) const {
   Rng rng(seed);
   std::vector<double> drawn, values(points_.size()), seen;

@@ -44,6 +44,8 @@ class Curve {
   double at(double depth) const;  // seconds a token
   // The same with its 95 % bootstrap interval: the rounds of every point are resampled.
   Interval interval_at(double depth, uint64_t seed = 1) const;
+  // The fewest rounds of a point that at(depth) comes from: of one alone an interval says nothing.
+  size_t rounds_at(double depth) const;
   // Seconds of all tokens at depths begin, begin + 1, … end − 1.
   double sum(double begin, double end) const;
   // Whether sum(begin, end) leaves the measured depths by more than a tenth of the deepest one: then it is an

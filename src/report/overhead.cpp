@@ -2,7 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace brass::report {
+namespace {
+
+constexpr size_t kFewestPairs = 5;  // fewer cannot give a 95 % interval worth its name
+
+}  // namespace
 
 Interval overhead_share(const Overhead& overhead) {
   const Interval ratio = paired_ratio_interval(overhead.with, overhead.without);
@@ -11,9 +18,11 @@ Interval overhead_share(const Overhead& overhead) {
 
 std::string describe(const Overhead& overhead) {
   const Interval share = overhead_share(overhead);
-  const char* verdict = share.high < kMostOverhead  ? "below 1 %"
-                        : share.low > kMostOverhead ? "MORE THAN 1 %"
-                                                    : "others disturbed it too much to say whether below 1 %";
+  const char* verdict = overhead.with.size() < kFewestPairs ? "too few pairs to say whether below 1 %"
+                        : share.low > kMostOverhead         ? "MORE THAN 1 %"
+                        : std::abs(share.low) < kMostOverhead && share.high < kMostOverhead
+                            ? "below 1 %"
+                            : "others disturbed it too much to say whether below 1 %";
   return fmt::format(
       "timing each token adds {:+.2f} % to a reply (95 %: {:+.2f} … {:+.2f} %, {} pairs in turns, with and "
       "without): {}; the clock's own cost says {:.4f} %",

@@ -1,7 +1,8 @@
 // What measuring costs: the same reply with and without the clock that reads each token's time, in turns.
 //
 // Owns: the share, its interval, what is said of it. Must not know: clocks, engines.
-// Invariants: "below 1 %" is said only where the whole interval is.
+// Invariants: "below 1 %" is said only where the whole interval lies within 1 % of nothing: one that says that measuring
+// made it faster is noise.
 #pragma once
 
 #include <string>

@@ -93,6 +93,11 @@ TEST(Curve, HasAnIntervalAtEveryDepth) {
   EXPECT_NEAR(between.low, 2e-3, 1e-12);  // half of what the points say
   EXPECT_NEAR(between.high, 3e-3, 1e-12);
   EXPECT_NEAR(between.middle, curve.at(500), 1e-12);
+  EXPECT_EQ(curve.rounds_at(0), 3u);
+  EXPECT_EQ(curve.rounds_at(500), 3u);
+  EXPECT_EQ(curve.rounds_at(1000), 5u);
+  EXPECT_EQ(curve.rounds_at(9000), 5u);
+  EXPECT_EQ(Curve({{10, {1.0, 2.0}}}).rounds_at(0), 2u);
 }
 
 TEST(Compose, AReplyOfNTokensIsNMinusOneSteps) {

@@ -74,6 +74,9 @@ TEST(CostOfMeasuring, OnePercentIsSaidOnlyWhereItIsShown) {
   EXPECT_TRUE(says(rounds(0.05, 0.001), "MORE THAN 1 %"));
   EXPECT_TRUE(says(rounds(0, 0.1), "disturbed")) << describe(rounds(0, 0.1));
   EXPECT_FALSE(says(rounds(0, 0.1), "): below 1 %"));
+  EXPECT_TRUE(says(rounds(-0.3, 0.001), "disturbed")) << "measuring makes nothing faster";
+  const Overhead two{.with = {1.0, 1.0}, .without = {1.0, 1.0}, .clock_share = 0};
+  EXPECT_TRUE(says(two, "too few pairs"));
   EXPECT_TRUE(says(rounds(0, 0.001), "24 pairs"));
   EXPECT_TRUE(says(rounds(0, 0.001), "0.0002 %"));
 }

@@ -35,7 +35,9 @@ import peers  # noqa: E402
 PHASES = {"prefill": ("pp", 512), "decode": ("tg", 64)}
 TICKS = os.sysconf("SC_CLK_TCK")
 SHORTEST = 0.6  # seconds; /proc/stat counts in hundredths, so a shorter sample could not tell foreign load
-BEGIN, END = "<!-- peers: written by ./dev bench peers --write -->", "<!-- peers: end -->"
+# The parts of docs/benchmarks.md that --write replaces: in an empty context, and with other depths.
+EMPTY = "<!-- peers: written by ./dev bench peers --write -->", "<!-- peers: end -->"
+AT_DEPTH = "<!-- peers at depth: written by ./dev bench peers --depth … --write -->", "<!-- peers at depth: end -->"
 
 
 def busy_seconds():
@@ -159,13 +161,14 @@ def report(rows, systems, hello, args):
     return "\n".join(lines) + "\n"
 
 
-def write_into_docs(text):
+def write_into_docs(text, depths):
+    begin, end = EMPTY if depths == [0] else AT_DEPTH
     page = ROOT / "docs" / "benchmarks.md"
-    before, _, rest = page.read_text().partition(BEGIN)
-    _, found, after = rest.partition(END)
+    before, _, rest = page.read_text().partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
-        sys.exit(f"compare: {page} has no lines '{BEGIN}' and '{END}'")
-    page.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
+        sys.exit(f"compare: {page} has no lines '{begin}' and '{end}'")
+    page.write_text(f"{before}{begin}\n{text}{end}{after}")
 
 
 def main():
@@ -198,7 +201,7 @@ def main():
     if args.json:
         Path(args.json).write_text(json.dumps({"rows": rows, "systems": systems, "brass": hello}, indent=1))
     if args.write:
-        write_into_docs(text)
+        write_into_docs(text, args.depth)
     below = [row for row in rows if args.bar is not None and row["low"] <= args.bar]
     for row in below:
         print(f"compare: {row['model']} {row['phase']} at {row['depth']}: the interval reaches down to {row['low']:.3f}", file=sys.stderr)
