@@ -62,7 +62,7 @@ Result<Text> format_integer(Int value, const Spec& spec) {
   const size_t every = base == 10 ? 3 : 4;
   if (spec.grouping != 0) {
     // Zeros that fill the width are grouped as well.
-    const size_t head = sign_of(negative, spec.sign).size();
+    const size_t head = sign_of(negative, spec.sign).size() + (spec.alternate && base != 10 ? 2 : 0);
     if (spec.align == '=' && spec.fill == "0") {
       while (head + group_digits(digits, ',', every).size() < spec.width) digits.insert(0, "0");
     }
