@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/explain_assumed.h"
 #include "app/session.h"
+#include "backend/vulkan/device.h"
 #include "plan/explain.h"
 
 namespace brass::app {
@@ -15,6 +17,7 @@ struct ExplainFlags {
   ModelFlags model;
   std::string phase = "decode";
   uint32_t depth = 0;
+  std::string assume;  // a card that is not here
   std::vector<std::string> without;
   bool embeddings = false, draft = false, json = false;
 };
@@ -81,6 +84,16 @@ Json step_json(const Plan& plan, const Step& step, const StepRow& row) {
   return json;
 }
 
+// Of the device that the flags name, or of GPUs where one is assumed.
+Result<Caps> caps_for(const ExplainFlags& flags) {
+  if (!flags.assume.empty()) {
+    const AssumedDevice* device = TRY(need_assumed_device(flags.assume));
+    const auto [k, v] = TRY(kv_types(flags.model));
+    return vulkan_caps(device->title, k, v);
+  }
+  return TRY(open_device(flags.model))->caps();
+}
+
 Result<> run_explain(const ExplainFlags& flags) {
   const Phase phase = TRY(parse_phase(flags.phase));
   const std::string path = TRY(find_model(flags.model));
@@ -92,8 +105,7 @@ Result<> run_explain(const ExplainFlags& flags) {
                      model->drafts.size() == 1 ? "" : "s");
   if (flags.depth > 0 && model->graph->needs_whole_texts())
     return wrong_use("flag --depth: the model reads whole texts, so nothing can be cached before a step");
-  const std::unique_ptr<Device> device = TRY(open_device(flags.model));
-  Caps caps = device->caps();
+  Caps caps = TRY(caps_for(flags));
   for (const std::string& rule : flags.without)
     if (caps.rules.erase(rule) == 0) {
       std::string names;
@@ -102,6 +114,13 @@ Result<> run_explain(const ExplainFlags& flags) {
     }
   const PlanKey key{bucket(phase.t), phase.r <= 1 ? phase.r : bucket(phase.r), draft};
   const auto plan = TRY(compile(phase.draft > 0 ? model->drafts[phase.draft - 1] : model->graph, key, caps));
+  if (!flags.assume.empty()) {
+    const AssumedDevice& device = *find_assumed_device(flags.assume);
+    const PhaseSizes sizes{phase.t, phase.r, flags.depth};
+    fmt::print("{}", flags.json ? predicted_json(*plan, device, sizes).dump() + "\n"
+                                : predicted_text(*plan, device, sizes));
+    return {};
+  }
   if (!flags.json) {
     fmt::print("{}", explain(*plan, phase.t, phase.r, flags.depth));
     return {};
@@ -130,6 +149,8 @@ Body declare_explain(Arguments& arguments) {
   declare_device(arguments, flags->model);
   arguments.option("--phase", flags->phase, "decode, prefill:N, verify:K, or draft (draft:N: the N-th)");
   arguments.option("--depth", flags->depth, "positions already cached");
+  arguments.option("--assume", flags->assume,
+                   "predicts the time on a card that is not here (rx9070xt, rx7900xtx, rx6800xt, h200)");
   arguments.option("--without", flags->without, "switches a fusion rule off (repeatable)");
   arguments.flag("--embeddings", flags->embeddings,
                  "the plan that makes embeddings (brass embed), not logits");

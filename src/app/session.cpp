@@ -48,6 +48,8 @@ Result<KvType> parse_kv_type(std::string_view text) {
   return wrong_use("flag --kv-type: '{}' is none of f32, f16, bf16, int8", text);
 }
 
+}  // namespace
+
 Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags) {
   if (flags.kv_type.empty()) {
     const KvType usual = flags.device == "ref" ? KvType::kF32 : KvType::kF16;
@@ -60,6 +62,8 @@ Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags) {
     return wrong_use("flag --kv-type: the reference device keeps f32 only");
   return std::pair{k, v};
 }
+
+namespace {
 
 // Models with two sets of rotation factors: the context up to which the first holds. Others: 0.
 uint32_t long_rotation_above(const Graph& graph) {

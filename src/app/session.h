@@ -27,6 +27,8 @@ void declare_model(Arguments& arguments, ModelFlags& flags);
 // --device, --gpu, --isa, --threads, --context, --kv-type
 void declare_device(Arguments& arguments, ModelFlags& flags);
 
+// Of K and V, as --kv-type says, else as the device takes them.
+Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags);
 Result<std::string> find_model(const ModelFlags& flags);  // the path of the file
 // `check_source`: says whether a file that the device reads in place is still whole; may be empty.
 Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags,

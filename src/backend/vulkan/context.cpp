@@ -195,8 +195,18 @@ int compute_family(VkPhysicalDevice physical) {
 constexpr VkSubgroupFeatureFlags kSubgroupOperations =
     VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
 
+// AMD's cards take subgroups of 64 where nobody asks, or of 32: by these a lane of gfx12 holds 16 bytes of a tile of the
+// matrix unit, and several rows of a product are under way on one SIMD.
+uint32_t subgroup_size(uint32_t usual, const VkPhysicalDeviceVulkan13Properties& sizes) {
+  const bool can = (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+                   sizes.minSubgroupSize <= 32 && sizes.maxSubgroupSize >= 32;
+  return usual > 32 && can ? 32 : usual;
+}
+
 VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
-  VkPhysicalDeviceVulkan12Properties v12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+  VkPhysicalDeviceVulkan13Properties v13{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
+  VkPhysicalDeviceVulkan12Properties v12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES,
+                                         .pNext = &v13};
   VkPhysicalDeviceVulkan11Properties v11{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES,
                                          .pNext = &v12};
   VkPhysicalDeviceProperties2 p{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &v11};
@@ -205,7 +215,7 @@ VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
                   .name = p.properties.deviceName,
                   .driver = fmt::format("{} {}", v12.driverName, v12.driverInfo),
                   .kind = std::string(kind_name(p.properties.deviceType))};
-  info.subgroup = v11.subgroupSize;
+  info.subgroup = subgroup_size(v11.subgroupSize, v13);
   VkPhysicalDeviceMemoryProperties memory;
   vkGetPhysicalDeviceMemoryProperties(physical, &memory);
   for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
@@ -316,7 +326,7 @@ Result<Buffer> Context::make_buffer(uint64_t bytes, bool host, std::string_view 
 
 // ---- the device
 
-Result<std::unique_ptr<Context>> Context::open(int32_t index, bool use_matrix_unit) {
+Result<std::unique_ptr<Context>> Context::open(int32_t index, bool use_matrix_unit, bool describes) {
   const std::vector<VkPhysicalDevice> devices = TRY(physical_devices());
   if (devices.empty())
     return fail_hint("install a Vulkan driver (Debian: mesa-vulkan-drivers), or use --device cpu",
@@ -334,6 +344,8 @@ Result<std::unique_ptr<Context>> Context::open(int32_t index, bool use_matrix_un
   std::unique_ptr<Context> context(new Context);
   context->info_ = describe(devices[chosen], chosen);
   if (!use_matrix_unit) context->info_.matrix = {};
+  context->describes_ =
+      describes && has_extension(devices[chosen], VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   if (!context->info_.refused.empty())
     return fail("Vulkan device {} ({}) {}", chosen, context->info_.name, context->info_.refused);
   TRY_VOID(context->create(devices[chosen], static_cast<uint32_t>(compute_family(devices[chosen]))));
@@ -362,6 +374,14 @@ Result<> Context::create(VkPhysicalDevice physical, uint32_t family) {
     matrix.matrix.cooperativeMatrix = VK_TRUE;
     wanted.v13.pNext = &matrix.matrix;
     extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+  }
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+      .pNext = wanted.v13.pNext,
+      .pipelineExecutableInfo = VK_TRUE};
+  if (describes_) {
+    wanted.v13.pNext = &executables;
+    extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   }
   const float priority = 1;
   const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,

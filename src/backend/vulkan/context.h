@@ -51,13 +51,15 @@ class Buffer {
 
 class Context {
  public:
-  static Result<std::unique_ptr<Context>> open(int32_t index, bool use_matrix_unit);
+  // describes: pipelines say what they were compiled to (Programs::figures), where the driver can.
+  static Result<std::unique_ptr<Context>> open(int32_t index, bool use_matrix_unit, bool describes = false);
   ~Context();
   Context(const Context&) = delete;
 
   const VulkanInfo& info() const { return info_; }
   VkDevice device() const { return device_; }
   double nanoseconds_a_tick() const { return tick_; }  // 0: no timestamps
+  bool describes_pipelines() const { return describes_; }
 
   // host: visible to the CPU, coherent; else in the device's own memory.
   Result<Buffer> make_buffer(uint64_t bytes, bool host, std::string_view what) const;
@@ -81,6 +83,7 @@ class Context {
   VkPhysicalDeviceMemoryProperties memory_{};
   uint64_t largest_allocation_ = 0;
   double tick_ = 0;
+  bool describes_ = false;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   VkCommandPool pool_ = VK_NULL_HANDLE;

@@ -4,20 +4,25 @@
 #include <algorithm>
 #include <deque>
 
+#include "backend/vulkan/device_probe.h"
+#include "backend/vulkan/lower_plan.h"
 #include "backend/vulkan/lowering_decode.h"
 #include "base/check.h"
 #include "plan/rules.h"
 
 namespace brass {
-namespace {
 
 using namespace vulkan;
 
+namespace {
+
 double bytes_of(KvType type) { return type == KvType::kF16 ? 2 : 4; }
 
-Caps vulkan_caps(const VulkanInfo& info, KvType k, KvType v) {
+}  // namespace
+
+Caps vulkan_caps(std::string_view device, KvType k, KvType v) {
   Caps caps;
-  caps.name = fmt::format("vulkan {}", info.name);
+  caps.name = fmt::format("vulkan {}", device);
 #define BRASS_X(id, name) caps.operations.insert(OpKind::id);
   BRASS_OPERATIONS(BRASS_X)
 #undef BRASS_X
@@ -46,6 +51,8 @@ Caps vulkan_caps(const VulkanInfo& info, KvType k, KvType v) {
   caps.kv = {bytes_of(k), bytes_of(v)};
   return caps;
 }
+
+namespace {
 
 Result<> check_kv_type(KvType type) {
   if (type == KvType::kF16 || type == KvType::kF32) return {};
@@ -76,7 +83,7 @@ class VulkanDevice final : public Device {
   VulkanDevice(std::unique_ptr<Context> context, const VulkanOptions& options)
       : context_(std::move(context)),
         options_(options),
-        caps_(vulkan_caps(context_->info(), options.k_type, options.v_type)),
+        caps_(vulkan_caps(context_->info().name, options.k_type, options.v_type)),
         programs_(*context_) {}
 
   ~VulkanDevice() override {
@@ -142,6 +149,7 @@ class VulkanDevice final : public Device {
 
   void set_timing(bool on) override { timing_ = on; }
   std::span<const double> step_seconds() const override { return seconds_; }
+  Result<DeviceProbe> probe() override { return probe_rates(*context_, programs_, unit_); }
 
  private:
   static uint32_t rows_of(const Plan& plan, ValueId v) {
@@ -306,17 +314,7 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
                       .r = static_cast<uint32_t>(batch.rows.size()),
                       .partial = partial_.address(),
                       .pages = p.pages};
-  std::vector<std::vector<Dispatch>> steps;
-  for (const Step& step : p.plan->steps) {
-    std::vector<Dispatch>& all = steps.emplace_back();
-    if (auto few = TRY(lower_decode(target, step))) {
-      all = std::move(*few);
-      continue;
-    }
-    for (const uint32_t o : step.ops)
-      for (Dispatch& d : TRY(vulkan::lower(target, p.plan->ops[o]))) all.push_back(std::move(d));
-  }
-  return steps;
+  return lower_plan(target);
 }
 
 void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/device.h"
@@ -45,6 +46,9 @@ struct VulkanOptions {
   std::function<Result<>()> check_source = {};  // asked once the weights were read
   std::map<std::string, uint64_t>* dispatches = nullptr;  // tests: of each program, how many were recorded
 };
+
+// What plans for Vulkan devices are compiled with; all are alike.
+Caps vulkan_caps(std::string_view device, KvType k, KvType v);
 
 // Fails where there is no such device, or it lacks what the shaders use: the message names it.
 Result<std::unique_ptr<Device>> make_vulkan_device(const VulkanOptions& options);

@@ -27,7 +27,7 @@ Result<> Emit::add(const std::string& program, const std::vector<uint32_t>& cons
   ENSURE(x <= kMaxGroups && y <= kMaxGroups && z <= kMaxGroups, "{}: a grid of {} × {} × {}", op_.name, x, y,
          z);
   VkPipeline pipeline = TRY(within(op_.name, d_.programs.find(program, constants, by_lanes)));
-  if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier, program});
+  if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier, program, constants});
   return {};
 }
 

@@ -41,8 +41,9 @@ struct Dispatch {
   VkPipeline pipeline;
   Push push;
   uint32_t x, y, z;
-  bool barrier;         // waits for all before it
-  std::string program;  // its name
+  bool barrier;                          // waits for all before it
+  std::string program;                   // its name
+  std::vector<uint32_t> constants = {};  // 1, 2, …
 };
 void dispatch(VkCommandBuffer commands, VkPipelineLayout layout, const Dispatch& d);
 

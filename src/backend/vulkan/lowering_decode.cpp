@@ -106,7 +106,7 @@ class Decode : Operands {
     ENSURE(x <= kMaxGroups && y <= kMaxGroups && z <= kMaxGroups, "{}: a grid of {} × {} × {}", whose.name, x,
            y, z);
     VkPipeline pipeline = TRY(within(whose.name, d_.programs.find(program, constants, true)));
-    if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier, program});
+    if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier, program, constants});
     return {};
   }
 

@@ -147,6 +147,18 @@ Result<uint64_t> Weights::grid_of(const Context& context, Type type) {
   return grids_[type] = TRY(place(context, book));
 }
 
+void Weights::outline(const Graph& graph) {
+  weights_.clear();
+  for (const Weight& w : graph.weights) {
+    const Format& format = *find_format(w.type);
+    GpuWeight out{.address = kAlign, .fits_halves = w.type != Type::F32};
+    if (w.kind != WeightKind::kVector)
+      out.row_bytes = w.cols / format.block_values * block_form(format).bytes;
+    if (!code_book(w.type).empty()) out.grid = kAlign;
+    weights_.push_back(out);
+  }
+}
+
 Result<> Weights::upload(const Context& context, const Graph& graph, bool check_finite,
                          const Progress& progress, const std::function<void(const Weight&)>& release) {
   ENSURE(!graph.weightless, "{}", graph.architecture);

@@ -23,6 +23,8 @@ class Weights {
  public:
   Result<> upload(const Context& context, const Graph& graph, bool check_finite, const Progress& progress,
                   const std::function<void(const Weight&)>& release);
+  // Nothing is uploaded: sizes alone, for lowering without running.
+  void outline(const Graph& graph);
   const GpuWeight& operator[](WeightId i) const { return weights_[static_cast<size_t>(i)]; }
   size_t size() const { return weights_.size(); }
 

@@ -71,6 +71,9 @@ Result<VkPipeline> Programs::make(const std::string& name, const std::vector<uin
       .requiredSubgroupSize = context_.info().subgroup};
   const VkComputePipelineCreateInfo create{
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .flags = context_.describes_pipelines()
+                   ? VkPipelineCreateFlags{VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR}
+                   : 0,
       .stage =
           {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
            .pNext = by_lanes ? &lanes : nullptr,
@@ -90,6 +93,38 @@ Result<VkPipeline> Programs::make(const std::string& name, const std::vector<uin
   if (result != VK_SUCCESS)
     return std::unexpected(std::move(vk_error("vkCreateComputePipelines", result).error()).within(name));
   return pipeline;
+}
+
+namespace {
+
+double value_of(const VkPipelineExecutableStatisticKHR& s) {
+  switch (s.format) {
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
+      return s.value.b32 != VK_FALSE ? 1 : 0;
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
+      return static_cast<double>(s.value.i64);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR:
+      return static_cast<double>(s.value.u64);
+    default:
+      return s.value.f64;
+  }
+}
+
+}  // namespace
+
+Result<PipelineFigures> Programs::figures(const Key& key) const {
+  const auto found = pipelines_.find(key);
+  ENSURE(found != pipelines_.end() && context_.describes_pipelines(), "{}", key.first);
+  const VkPipelineExecutableInfoKHR executable{.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR,
+                                               .pipeline = found->second};
+  uint32_t n = 0;
+  VK_TRY(vkGetPipelineExecutableStatisticsKHR, context_.device(), &executable, &n, nullptr);
+  std::vector<VkPipelineExecutableStatisticKHR> all(
+      n, {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
+  VK_TRY(vkGetPipelineExecutableStatisticsKHR, context_.device(), &executable, &n, all.data());
+  PipelineFigures figures;
+  for (const VkPipelineExecutableStatisticKHR& s : all) figures[s.name] = value_of(s);
+  return figures;
 }
 
 }  // namespace brass::vulkan

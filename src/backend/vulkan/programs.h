@@ -15,8 +15,13 @@ namespace brass::vulkan {
 
 inline constexpr uint32_t kPushBytes = 128;  // that every device has
 
+// What the driver says of a pipeline that it made, by its own names: "VGPRs", "Register Count", …
+using PipelineFigures = std::map<std::string, double>;
+
 class Programs {
  public:
+  using Key = std::pair<std::string, std::vector<uint32_t>>;  // name, constants
+
   explicit Programs(const Context& context) : context_(context) {}
   ~Programs();
   Programs(const Programs&) = delete;
@@ -27,6 +32,8 @@ class Programs {
   // constants: specialization constants 1, 2, … `by_lanes`: the program's workgroups are one subgroup (lanes.glsl), whose
   // size is constant 0.
   Result<VkPipeline> find(const std::string& name, const std::vector<uint32_t>& constants, bool by_lanes);
+  // Of a pipeline that was found before; the context describes pipelines, or there are none.
+  Result<PipelineFigures> figures(const Key& key) const;
 
  private:
   Result<> make_layout();
@@ -34,7 +41,7 @@ class Programs {
 
   const Context& context_;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
-  std::map<std::pair<std::string, std::vector<uint32_t>>, VkPipeline> pipelines_;
+  std::map<Key, VkPipeline> pipelines_;
 };
 
 }  // namespace brass::vulkan

@@ -112,15 +112,38 @@ std::optional<std::array<uint32_t, 11>> places_of_sums(const MatrixUnit& unit,
 
 }  // namespace
 
-Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs, uint64_t piece_bytes) {
+namespace {
+
+// Without what a probe says.
+MatrixUnit plain_unit(const VulkanInfo& info, uint64_t piece_bytes) {
   constexpr uint32_t kUsualProcessors = 64, kGroupsOfProcessor = 2;
-  const VulkanInfo& info = context.info();
-  MatrixUnit unit{.tile = info.matrix,
-                  .lanes = info.subgroup,
-                  .slots = kGroupsOfProcessor * (info.processors > 0 ? info.processors : kUsualProcessors),
-                  .piece_bytes = piece_bytes};
-  if (unit.tile.rows == 0 || unit.lanes % unit.tile.rows != 0 || unit.lanes / unit.tile.rows > 4)
-    return MatrixUnit{};
+  return {.tile = info.matrix,
+          .lanes = info.subgroup,
+          .slots = kGroupsOfProcessor * (info.processors > 0 ? info.processors : kUsualProcessors),
+          .piece_bytes = piece_bytes};
+}
+
+bool fits_lanes(const MatrixUnit& unit) {
+  return unit.tile.rows != 0 && unit.lanes % unit.tile.rows == 0 && unit.lanes / unit.tile.rows <= 4;
+}
+
+}  // namespace
+
+MatrixUnit matrix_unit_of(const VulkanInfo& info, std::span<const float> values, uint64_t piece_bytes) {
+  MatrixUnit unit = plain_unit(info, piece_bytes);
+  const auto held = static_cast<uint32_t>(values[0]);
+  if (!fits_lanes(unit) || held % 8 != 0) return {};
+  const auto places = places_of_sums(unit, values.subspan(1 + held * unit.lanes));
+  if (!places) return {};
+  unit.units = held / 8;
+  unit.row_bit = row_bit(unit, values.subspan(1));
+  unit.places = *places;
+  return unit;
+}
+
+Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs, uint64_t piece_bytes) {
+  const MatrixUnit unit = plain_unit(context.info(), piece_bytes);
+  if (!fits_lanes(unit)) return MatrixUnit{};
   // Lanes may hold a tile several times over, all together.
   const uint64_t values_of_tiles = uint64_t{4} * unit.tile.rows * (unit.tile.depth + unit.tile.columns);
   const Buffer result =
@@ -134,14 +157,7 @@ Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs,
     full_barrier(commands);
   }));
   const std::span values(reinterpret_cast<const float*>(result.mapped()), result.bytes() / 4);
-  const auto held = static_cast<uint32_t>(values[0]);
-  if (held % 8 != 0) return MatrixUnit{};
-  const auto places = places_of_sums(unit, values.subspan(1 + held * unit.lanes));
-  if (!places) return MatrixUnit{};
-  unit.units = held / 8;
-  unit.row_bit = row_bit(unit, values.subspan(1));
-  unit.places = *places;
-  return unit;
+  return matrix_unit_of(context.info(), values, piece_bytes);
 }
 
 // ---- memory

@@ -40,6 +40,8 @@ struct MatrixUnit {
   uint32_t run() const { return 4 * tile.columns; }
 };
 Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs, uint64_t piece_bytes);
+// What the probe would find, for a device that runs nothing; `values` as matrix_probe.comp writes them.
+MatrixUnit matrix_unit_of(const VulkanInfo& info, std::span<const float> values, uint64_t piece_bytes);
 
 // Scratch memory, as large as the largest step of any plan needs.
 struct PromptMemory {
