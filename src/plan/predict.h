@@ -20,7 +20,8 @@ struct AssumedDevice {
   double f32_flops;     // a second, of the vector units, as published
   double hop;           // seconds that a step pays for waiting for the one before it
   double issue;         // seconds of a step that waits for nothing
-  bool tiles_made;      // weights of prompts are made f16 tiles in memory first, as they do not lie as the unit wants them
+  bool
+      tiles_made;  // weights of prompts are made f16 tiles in memory first, as they do not lie as the unit wants them
 };
 std::span<const AssumedDevice> assumed_devices();
 const AssumedDevice* find_assumed_device(std::string_view name);  // nullptr: there is none
