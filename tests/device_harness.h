@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "backend/device.h"
 #include "graph_builder.h"
@@ -53,13 +54,14 @@ class Runner {
   using Change = std::function<void(Plan&)>;  // made to every plan before it is prepared
 
   Runner(std::unique_ptr<Device> device, std::shared_ptr<const Graph> graph, const Caps& caps,
-         Change change = {}, uint32_t sequences = 4, uint32_t pages = 8, KvType kv_type = KvType::kF32)
+         Change change = {}, uint32_t sequences = 4, uint32_t pages = 8, KvType kv_type = KvType::kF32,
+         std::optional<KvType> v_type = {})
       : device_(std::move(device)), graph_(std::move(graph)), caps_(caps), change_(std::move(change)) {
     const Result<> valid = graph_->validate();
     EXPECT_TRUE(valid.has_value()) << (valid ? "" : valid.error().message);
     const Result<> uploaded = device_->upload(*graph_, {}, [](const Weight&) {});
     EXPECT_TRUE(uploaded.has_value()) << (uploaded ? "" : uploaded.error().message);
-    pools_.assign(graph_->groups.size(), {sequences * pages, kv_type, kv_type});
+    pools_.assign(graph_->groups.size(), {sequences * pages, kv_type, v_type.value_or(kv_type)});
     clear_memory();
     Rng rng(7);
     for (uint32_t s = 0; s < sequences; s++) {

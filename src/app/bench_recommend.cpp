@@ -4,6 +4,7 @@
 
 #include "app/bench_flags.h"
 #include "app/bench_measure.h"
+#include "app/byte_size.h"
 #include "app/terminal.h"
 #include "report/format.h"
 
@@ -21,19 +22,6 @@ struct Choice {
   bool composed = true;
   std::string refused;  // why it was not measured
 };
-
-Result<uint64_t> parse_memory(const std::string& text) {
-  char* end = nullptr;
-  const double n = std::strtod(text.c_str(), &end);
-  const std::string unit(end);
-  const double scale = unit == "GB" || unit == "G"   ? 1e9
-                       : unit == "MB" || unit == "M" ? 1e6
-                       : unit == "GiB"               ? 1073741824.0
-                                                     : 0;
-  if (end == text.c_str() || !(n > 0) || scale == 0 || n * scale > 1e15)
-    return wrong_use("flag --budget: '{}' is not a size such as 16GB, 900MB or 8GiB", text);
-  return static_cast<uint64_t>(n * scale);
-}
 
 // Pages of one full sequence, and the weights as the file has them.
 uint64_t memory_of(const Model& model, const Device& device, KvType k, KvType v, uint32_t context) {
@@ -122,10 +110,12 @@ Result<> bench_recommend(const BenchFlags& flags) {
   if (flags.workloads.size() != 1) return wrong_use("flag --workload: recommend takes one");
   if (!flags.model.kv_type.empty() || flags.model.threads != 0 || flags.model.context != 0)
     return wrong_use("flags --kv-type, --threads, --context: they are what recommend finds out");
-  if (flags.model.device != "cpu") return wrong_use("flag --device: recommend is for the CPU");
+  if (flags.model.device != "cpu" && flags.model.device != "auto")
+    return wrong_use("flag --device: recommend is for the CPU");
   const report::Workload w = TRY(report::parse_workload(flags.workloads[0]));
-  const uint64_t budget = flags.budget.empty() ? UINT64_MAX : TRY(parse_memory(flags.budget));
+  const uint64_t budget = flags.budget.empty() ? UINT64_MAX : TRY(parse_byte_size("--budget", flags.budget));
   BenchFlags with_model = flags;
+  with_model.model.device = "cpu";
   with_model.model.model = flags.second;
   const std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(with_model.model))));
   if (w.positions() > model->info.context_length)

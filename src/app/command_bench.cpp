@@ -41,12 +41,12 @@ Result<> check_flags(const BenchFlags& f, std::string_view form) {
   TRY_VOID(only(f.rounds > 0, "--rounds", {"", "compare", "client"}));
   TRY_VOID(only(f.json, "--json", {"", "compare", "recommend", "client"}));
   const ModelFlags& m = f.model;
-  const bool names_device = m.device != "cpu" || m.gpu >= 0 || !m.isa.empty() || m.threads > 0 ||
-                            m.context > 0 || !m.kv_type.empty();
+  const bool names_device = m.device != "auto" || m.gpu >= 0 || !m.device_memory.empty() || !m.isa.empty() ||
+                            m.threads > 0 || m.context > 0 || !m.kv_type.empty();
   const bool two_reports = form == "compare" && f.a.empty() && f.b.empty();
   if (two_reports && names_device)
     return wrong_use("brass bench compare: two reports are compared as they are, without flags of a device");
-  TRY_VOID(only(names_device, "--device, --gpu, --isa, --threads, --context, --kv-type",
+  TRY_VOID(only(names_device, "--device, --gpu, --device-memory, --isa, --threads, --context, --kv-type",
                 {"", "compare", "recommend"}));
   if (f.verify && !f.levers) return wrong_use("flag --verify: needs --levers");
   if (!f.other.empty() && !f.levers) return wrong_use("flag --other: needs --levers");
@@ -65,7 +65,9 @@ Result<> run_bench(const BenchFlags& flags) {
   if (!flags.second.empty())
     return wrong_use("brass bench MODEL: '{}' is one operand too many", flags.second);
   TRY_VOID(check_flags(flags, ""));
-  return bench_model(flags);
+  BenchFlags on_device = flags;  // one for all that is measured
+  on_device.model = with_device(flags.model);
+  return bench_model(on_device);
 }
 
 }  // namespace

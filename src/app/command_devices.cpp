@@ -19,8 +19,12 @@ Json device_json(const VulkanInfo& d) {
           {"kind", d.kind},
           {"driver", d.driver},
           {"memory_bytes", d.memory},
+          {"free_memory_bytes", d.free_memory},
           {"subgroup", d.subgroup},
           {"matrix_units", d.matrix.rows > 0},
+          {"matrix_tile", d.matrix.rows > 0 ? Json::array({d.matrix.rows, d.matrix.columns, d.matrix.depth})
+                                            : Json(nullptr)},
+          {"processors", d.processors > 0 ? Json(d.processors) : Json(nullptr)},
           {"refused", std::move(refused)}};
 }
 
@@ -35,9 +39,12 @@ Result<> run_devices(bool json) {
   }
   fmt::print("--device cpu              {}; this build has {}\n", cpu->describe(), cpu_tier_names());
   for (const VulkanInfo& d : gpus) {
-    fmt::print("--device vulkan --gpu {}   {} ({}), {}, {}, subgroups of {}, {}\n", d.index, d.name, d.kind,
-               report::format_bytes(d.memory), d.driver, d.subgroup,
-               d.matrix.rows > 0 ? "matrix units" : "no matrix units that Vulkan shows");
+    fmt::print("--device vulkan --gpu {}   {} ({}), {} of memory, {} free, {}, subgroups of {}, {}\n",
+               d.index, d.name, d.kind, report::format_bytes(d.memory), report::format_bytes(d.free_memory),
+               d.driver, d.subgroup,
+               d.matrix.rows > 0 ? fmt::format("matrix units ({} × {} × {})", d.matrix.rows, d.matrix.columns,
+                                               d.matrix.depth)
+                                 : "no matrix units that Vulkan shows");
     if (!d.refused.empty()) fmt::print("                          not usable: it {}\n", d.refused);
   }
   if (gpus.empty()) fmt::print("no Vulkan device (Debian: mesa-vulkan-drivers)\n");

@@ -139,7 +139,7 @@ Result<Divergence> compare_with(const EvalFlags& flags, Engine& base, std::span<
   if (!flags.against.empty()) changed.model = flags.against;
   if (!flags.against_kv_type.empty()) changed.kv_type = flags.against_kv_type;
   const std::unique_ptr<Engine> other =
-      TRY(open_engine(changed, {.context = base.context(), .chunk = flags.chunk}));
+      TRY(open_engine(changed, {.context = base.context(), .chunk = flags.chunk, .outputs = flags.chunk}));
   const size_t span = std::min(base.context(), other->context());
   Divergence sum;
   for (size_t begin = 0; begin < ids.size(); begin += span)
@@ -158,7 +158,7 @@ Result<> run_eval(const EvalFlags& flags) {
   const auto context =
       static_cast<uint32_t>(std::min<size_t>({ids.size(), model->info.context_length, kDefaultContext}));
   const std::unique_ptr<Engine> engine =
-      TRY(open_engine(flags.model, std::move(model), {.context = context, .chunk = flags.chunk}));
+      TRY(open_engine(flags.model, std::move(model), {.context = context, .chunk = flags.chunk, .outputs = flags.chunk}));
   uint32_t windows = 0;
   const std::vector<Position> positions = TRY(eval_all(*engine, ids, flags.top, windows));
   double sum = 0;

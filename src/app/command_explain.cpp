@@ -1,12 +1,16 @@
 // brass explain: the plan that is executed.
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
 
 #include "app/commands.h"
 #include "app/explain_assumed.h"
 #include "app/session.h"
 #include "backend/vulkan/device.h"
 #include "plan/explain.h"
+#include "report/format.h"
+#include "runtime/memory_plan.h"
 
 namespace brass::app {
 namespace {
@@ -84,14 +88,41 @@ Json step_json(const Plan& plan, const Step& step, const StepRow& row) {
   return json;
 }
 
-// Of the device that the flags name, or of GPUs where one is assumed.
-Result<Caps> caps_for(const ExplainFlags& flags) {
-  if (!flags.assume.empty()) {
-    const AssumedDevice* device = TRY(need_assumed_device(flags.assume));
-    const auto [k, v] = TRY(kv_types(flags.model));
-    return vulkan_caps(device->title, k, v);
-  }
-  return TRY(open_device(flags.model))->caps();
+// What the whole engine takes of the device's memory; nothing where that has none of its own.
+Result<std::optional<MemoryNeed>> memory_of(const Model& model, const Device& device, const ModelFlags& flags,
+                                            EngineOptions& options) {
+  if (!device.caps().own_memory) return std::optional<MemoryNeed>();
+  options.context = flags.context;
+  std::tie(options.k_type, options.v_type) = TRY(kv_types(flags));
+  options = TRY(settle(model, options));
+  const MemoryPlan plan =
+      TRY(MemoryPlan::create(fitted_graphs(model, options.context), device.caps(), options));
+  return std::optional(TRY(plan.need(device)));
+}
+
+std::string memory_text(const MemoryNeed& need, const EngineOptions& options) {
+  std::string text =
+      fmt::format("memory for a context of {}, steps of up to {} tokens:", options.context, options.chunk);
+  for (const MemoryNeed::Part& part : need.parts)
+    text += fmt::format("{} {} {}{}", &part == need.parts.data() ? "" : ",", part.name,
+                        report::format_bytes(part.bytes), part.elsewhere ? " (of the machine's)" : "");
+  return text + fmt::format("; {} in all, of {} that are free: {}\n", report::format_bytes(need.total()),
+                            report::format_bytes(need.available), need.fits() ? "fits" : "does not fit");
+}
+
+Json memory_json(const MemoryNeed& need, const EngineOptions& options) {
+  Json parts = Json::array();
+  for (const MemoryNeed::Part& part : need.parts)
+    parts.push_back({{"what", part.name}, {"bytes", part.bytes}, {"elsewhere", part.elsewhere}});
+  return {{"context", options.context},  {"chunk", options.chunk},       {"parts", std::move(parts)},
+          {"total_bytes", need.total()}, {"free_bytes", need.available}, {"fits", need.fits()}};
+}
+
+// Of a GPU that is not here.
+Result<Caps> assumed_caps(const ExplainFlags& flags) {
+  const AssumedDevice* device = TRY(need_assumed_device(flags.assume));
+  const auto [k, v] = TRY(kv_types(flags.model));
+  return vulkan_caps(device->title, k, v);
 }
 
 Result<> run_explain(const ExplainFlags& flags) {
@@ -105,7 +136,9 @@ Result<> run_explain(const ExplainFlags& flags) {
                      model->drafts.size() == 1 ? "" : "s");
   if (flags.depth > 0 && model->graph->needs_whole_texts())
     return wrong_use("flag --depth: the model reads whole texts, so nothing can be cached before a step");
-  Caps caps = TRY(caps_for(flags));
+  std::unique_ptr<Device> device;
+  if (flags.assume.empty()) device = TRY(open_device(flags.model));
+  Caps caps = device != nullptr ? device->caps() : TRY(assumed_caps(flags));
   for (const std::string& rule : flags.without)
     if (caps.rules.erase(rule) == 0) {
       std::string names;
@@ -114,15 +147,18 @@ Result<> run_explain(const ExplainFlags& flags) {
     }
   const PlanKey key{bucket(phase.t), phase.r <= 1 ? phase.r : bucket(phase.r), draft};
   const auto plan = TRY(compile(phase.draft > 0 ? model->drafts[phase.draft - 1] : model->graph, key, caps));
-  if (!flags.assume.empty()) {
-    const AssumedDevice& device = *find_assumed_device(flags.assume);
+  if (device == nullptr) {
+    const AssumedDevice& assumed = *find_assumed_device(flags.assume);
     const PhaseSizes sizes{phase.t, phase.r, flags.depth};
-    fmt::print("{}", flags.json ? predicted_json(*plan, device, sizes).dump() + "\n"
-                                : predicted_text(*plan, device, sizes));
+    fmt::print("{}", flags.json ? predicted_json(*plan, assumed, sizes).dump() + "\n"
+                                : predicted_text(*plan, assumed, sizes));
     return {};
   }
+  EngineOptions options;
+  const std::optional<MemoryNeed> memory = TRY(memory_of(*model, *device, flags.model, options));
   if (!flags.json) {
     fmt::print("{}", explain(*plan, phase.t, phase.r, flags.depth));
+    if (memory) fmt::print("{}", memory_text(*memory, options));
     return {};
   }
   const std::vector<StepRow> rows = explain_rows(*plan, phase.t, phase.r, flags.depth);
@@ -135,6 +171,7 @@ Result<> run_explain(const ExplainFlags& flags) {
                  {"r", phase.r},
                  {"depth", flags.depth},
                  {"arena_bytes", plan->arena_bytes},
+                 {"memory", memory ? memory_json(*memory, options) : Json(nullptr)},
                  {"steps", steps},
                  {"totals", cost_json(plan_cost(*plan, {.t = phase.t, .r = phase.r, .s = flags.depth}))}};
   fmt::print("{}\n", out.dump());

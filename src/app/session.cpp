@@ -5,12 +5,15 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <tuple>
 
+#include "app/byte_size.h"
 #include "app/terminal.h"
 #include "backend/cpu/device.h"
 #include "backend/ref/ref.h"
 #include "backend/vulkan/device.h"
 #include "hub/store.h"
+#include "report/format.h"
 
 namespace brass::app {
 
@@ -20,11 +23,15 @@ void declare_model(Arguments& arguments, ModelFlags& flags) {
 }
 
 void declare_device(Arguments& arguments, ModelFlags& flags) {
-  arguments.choice(
-      "--device", flags.device, {"cpu", "vulkan", "ref"},
-      "what computes: the CPU, a GPU through Vulkan (right, not fast yet), or the slow reference");
+  arguments.choice("--device", flags.device, {"auto", "cpu", "vulkan", "ref"},
+                   "what computes: the CPU, a GPU through Vulkan, or the slow reference (auto: a GPU with "
+                   "room for the model, else the "
+                   "CPU)");
   arguments.option("--gpu", flags.gpu,
                    "which Vulkan device (brass devices; default: the first that is no CPU)");
+  arguments.option(
+      "--device-memory", flags.device_memory,
+      "how much of a GPU's memory may be used, as in 8GB (default: what its driver says is free)");
   arguments.option("--isa", flags.isa, "CPU kernel tier (default: the best that this machine has)");
   arguments.option("--threads", flags.threads, "threads (0: as many as this process may use)");
   arguments.option("--context", flags.context,
@@ -41,6 +48,19 @@ Result<std::string> find_model(const ModelFlags& flags) {
 }
 
 namespace {
+
+// The GPU that is taken without being asked for: the first discrete one that Brass can use, else the first integrated one.
+std::optional<uint32_t> usual_gpu() {
+  const Result<std::vector<VulkanInfo>> all = vulkan_devices();
+  if (!all) {
+    fmt::print(stderr, "brass: --device cpu, for Vulkan fails: {}\n", all.error().message);
+    return std::nullopt;
+  }
+  for (const std::string_view kind : {"discrete", "integrated"})
+    for (const VulkanInfo& gpu : *all)
+      if (gpu.kind == kind && gpu.refused.empty()) return gpu.index;
+  return std::nullopt;
+}
 
 Result<KvType> parse_kv_type(std::string_view text) {
   for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8})
@@ -65,6 +85,14 @@ Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags) {
 
 namespace {
 
+// Compiled programs of GPUs; "" where there is no home folder.
+std::string pipeline_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/brass/pipelines";
+  const char* home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/brass/pipelines" : "";
+}
+
 // Models with two sets of rotation factors: the context up to which the first holds. Others: 0.
 uint32_t long_rotation_above(const Graph& graph) {
   for (const Op& op : graph.ops)
@@ -75,7 +103,22 @@ uint32_t long_rotation_above(const Graph& graph) {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags, std::function<Result<>()> check_source) {
+ModelFlags with_device(ModelFlags flags) {
+  if (flags.device != "auto") return flags;
+  flags.device = "cpu";
+  if (flags.gpu >= 0 || !flags.device_memory.empty()) {
+    flags.device = "vulkan";
+  } else if (flags.isa.empty()) {
+    if (const std::optional<uint32_t> gpu = usual_gpu()) {
+      flags.device = "vulkan";
+      flags.gpu = static_cast<int>(*gpu);
+    }
+  }
+  return flags;
+}
+
+Result<std::unique_ptr<Device>> open_device(const ModelFlags& given, std::function<Result<>()> check_source) {
+  const ModelFlags flags = with_device(given);
   const auto [k, v] = TRY(kv_types(flags));
   if (flags.device == "ref") {
     if (!flags.isa.empty()) return wrong_use("flag --isa: the reference device has no kernel tiers");
@@ -83,10 +126,18 @@ Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags, std::functi
                             .check_source = std::move(check_source)});
   }
   if (flags.device != "vulkan" && flags.gpu >= 0) return wrong_use("flag --gpu: goes with --device vulkan");
+  if (flags.device != "vulkan" && !flags.device_memory.empty())
+    return wrong_use("flag --device-memory: goes with --device vulkan");
   if (flags.device == "vulkan") {
     if (!flags.isa.empty()) return wrong_use("flag --isa: kernel tiers are the CPU's");
     return make_vulkan_device(
-        {.index = flags.gpu, .k_type = k, .v_type = v, .check_source = std::move(check_source)});
+        {.index = flags.gpu,
+         .memory_limit =
+             flags.device_memory.empty() ? 0 : TRY(parse_byte_size("--device-memory", flags.device_memory)),
+         .k_type = k,
+         .v_type = v,
+         .check_source = std::move(check_source),
+         .cache_folder = pipeline_folder()});
   }
   Result<std::unique_ptr<Device>> device =
       make_cpu_device({.threads = flags.threads, .isa = flags.isa, .k_type = k, .v_type = v});
@@ -94,12 +145,57 @@ Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags, std::functi
   return device;
 }
 
+namespace {
+
+// The device that --device means for this model, said in a line where a GPU was there to choose.
+Result<ModelFlags> with_room(const ModelFlags& given, const Model& model, EngineOptions options) {
+  ModelFlags flags = with_device(given);
+  if (given.device != "auto" || given.gpu >= 0 || !given.device_memory.empty() || flags.device != "vulkan")
+    return flags;
+  std::tie(options.k_type, options.v_type) = TRY(kv_types(flags));
+  if (flags.context != 0) options.context = flags.context;
+  const auto fits = [&]() -> Result<std::string> {
+    const EngineOptions settled = TRY(settle(model, options));
+    const std::unique_ptr<Device> gpu = TRY(open_device(flags));
+    TRY_VOID(
+        TRY(MemoryPlan::create(fitted_graphs(model, settled.context), gpu->caps(), settled)).check(*gpu));
+    return gpu->describe();
+  };
+  const Result<std::string> gpu = fits();
+  if (!gpu && gpu.error().wrong_use) return std::unexpected(gpu.error());
+  if (gpu) {
+    fmt::print(stderr, "brass: --device vulkan --gpu {}: {}\n", flags.gpu, *gpu);
+    return flags;
+  }
+  fmt::print(stderr, "brass: --device cpu, for the GPU cannot take the model: {}\n", gpu.error().message);
+  flags.device = "cpu";
+  flags.gpu = -1;
+  return flags;
+}
+
+// What the CPU needs and has, for who is told that a GPU has too little.
+std::string cpu_memory_text(const Model& model, const EngineOptions& options) {
+  const Result<EngineOptions> settled = settle(model, options);
+  const Result<std::unique_ptr<Device>> cpu = make_cpu_device({.threads = 1});
+  if (!settled || !cpu) return "";
+  uint64_t bytes = model.file->total_bytes();
+  const std::vector<PoolSpec> pools = pool_specs(*model.graph, *settled);
+  for (size_t g = 0; g < pools.size(); g++)
+    bytes += pools[g].pages * (*cpu)->page_bytes(model.graph->groups[g], pools[g].k_type, pools[g].v_type);
+  const std::optional<uint64_t> free = free_memory();
+  return fmt::format("; --device cpu takes {} of the machine's memory{}", report::format_bytes(bytes),
+                     free ? fmt::format(", which has {} free", report::format_bytes(*free)) : "");
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptions options) {
   return open_engine(flags, TRY(load_model(TRY(find_model(flags)))), options);
 }
 
-Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, std::unique_ptr<Model> model,
+Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& given, std::unique_ptr<Model> model,
                                             EngineOptions options) {
+  const ModelFlags flags = TRY(with_room(given, *model, options));
   const auto [k, v] = TRY(kv_types(flags));
   options.k_type = k;
   options.v_type = v;
@@ -107,10 +203,13 @@ Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, std::unique
   std::unique_ptr<Device> device =
       TRY(open_device(flags, [file = model->file.get()] { return file->check(); }));
   const uint32_t long_above = long_rotation_above(*model->graph);
+  const std::string on_cpu = flags.device == "vulkan" ? cpu_memory_text(*model, options) : "";
   ProgressBar bar("Loading");
-  std::unique_ptr<Engine> engine =
-      TRY(Engine::create(std::move(model), std::move(device), options,
-                         [&](uint64_t done, uint64_t total) { bar.update(done, total); }));
+  Result<std::unique_ptr<Engine>> made =
+      Engine::create(std::move(model), std::move(device), options,
+                     [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+  if (!made && made.error().no_room) made.error().hint += on_cpu;
+  std::unique_ptr<Engine> engine = TRY(std::move(made));
   if (long_above > 0 && engine->context() > long_above)
     fmt::print(stderr,
                "brass: the context of {} tokens is above {}: the model's factors for long texts are used\n",

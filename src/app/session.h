@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "app/arguments.h"
 #include "runtime/engine.h"
@@ -12,10 +13,11 @@
 namespace brass::app {
 
 struct ModelFlags {
-  std::string model;  // a path, or a name in the store
-  std::string store;  // the store's folder; "": the default one
-  std::string device = "cpu";
-  int gpu = -1;  // which Vulkan device; −1: the first that is no CPU, else the first
+  std::string model;            // a path, or a name in the store
+  std::string store;            // the store's folder; "": the default one
+  std::string device = "auto";  // a GPU where there is one that has room for the model, else the CPU
+  int gpu = -1;                 // which Vulkan device; −1: the first that is no CPU, else the first
+  std::string device_memory;    // that a GPU may use; "": what its driver says is free
   std::string isa;
   uint32_t threads = 0;
   uint32_t context = 0;
@@ -30,6 +32,10 @@ void declare_device(Arguments& arguments, ModelFlags& flags);
 // Of K and V, as --kv-type says, else as the device takes them.
 Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags);
 Result<std::string> find_model(const ModelFlags& flags);  // the path of the file
+// Of --kv-type, or what the device usually has.
+Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags);
+// What --device auto means without knowing a model: "vulkan" with the GPU, or "cpu". Other devices stay as they are.
+ModelFlags with_device(ModelFlags flags);
 // `check_source`: says whether a file that the device reads in place is still whole; may be empty.
 Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags,
                                             std::function<Result<>()> check_source = {});

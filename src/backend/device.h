@@ -55,6 +55,32 @@ struct DeviceProbe {
       f32_ops;  // multiplications and additions a second, of products whose operands are in caches
 };
 
+// What will be asked of a device: the weights of graphs (one list), pages, plans; `positions` of each of `sequences`.
+struct MemoryUse {
+  std::span<const Graph* const> graphs;
+  std::span<const PoolSpec> pools;
+  std::span<const std::shared_ptr<const Plan>> plans;  // the others need no more than these
+  uint32_t sequences, positions;
+};
+
+// What that takes of the device's own memory, to the byte, and what the device has for it.
+struct MemoryNeed {
+  struct Part {
+    std::string_view name;
+    uint64_t bytes;
+    bool elsewhere = false;  // in the machine's memory, and not counted
+  };
+  std::vector<Part> parts;
+  uint64_t available = 0;
+
+  uint64_t total() const {
+    uint64_t sum = 0;
+    for (const Part& part : parts) sum += part.elsewhere ? 0 : part.bytes;
+    return sum;
+  }
+  bool fits() const { return total() <= available; }
+};
+
 using PlanHandle = int32_t;
 using Progress = std::function<void(uint64_t done, uint64_t total)>;  // bytes; may be empty
 
@@ -79,6 +105,12 @@ class Device {
   virtual Result<> allocate(const Graph& graph, std::span<const PoolSpec> pools) = 0;
   static uint64_t page_positions() { return kPageTokens; }
   virtual uint64_t page_bytes(const MemoryGroup& group, KvType k_type, KvType v_type) const = 0;
+
+  // Devices with memory of their own (Caps::own_memory). reserve() makes room for what plans compute in, so that later
+  // steps take no more; memory_taken() is what they have now.
+  virtual Result<MemoryNeed> memory_need(const MemoryUse&) const { return MemoryNeed{}; }
+  virtual Result<> reserve(const MemoryUse&) { return {}; }
+  virtual uint64_t memory_taken() const { return 0; }
 
   virtual Result<PlanHandle> prepare(std::shared_ptr<const Plan> plan) = 0;
   // Runs every step. Fails when the device is lost, or the bytes of a weight read in place are gone.

@@ -18,6 +18,7 @@ struct Error {
   std::string message;
   std::string hint;        // may be empty
   bool wrong_use = false;  // the caller asked for something that cannot be: exit code 2, HTTP 400
+  bool no_room = false;    // a device has too little memory for what was asked
 
   // Prefixes the message with where we were: "model.gguf: tensor 'x': ...".
   Error&& within(std::string_view context) && {

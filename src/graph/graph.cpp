@@ -25,6 +25,19 @@ std::string_view kv_type_name(KvType type) {
   return kNames[static_cast<size_t>(type)];
 }
 
+double kv_value_bytes(KvType type) {
+  switch (type) {
+    case KvType::kF32:
+      return 4;
+    case KvType::kF16:
+    case KvType::kBF16:
+      return 2;
+    case KvType::kInt8:
+      return 1 + 4.0 / 32;
+  }
+  return 0;
+}
+
 namespace {
 
 // What an operation must be given: counts first, then shapes. Returns text of the fault, or "".

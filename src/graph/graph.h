@@ -176,6 +176,7 @@ struct ExpertAttrs {
 // act_mul: gate, up → act(gate) · up. kClampedSwiglu bends both: see act_kind.h
 std::string_view act_name(ActKind kind);
 std::string_view kv_type_name(KvType type);
+double kv_value_bytes(KvType type);  // of a cached value; int8 has a scale for every 32
 struct ActAttrs {
   ActKind kind;
 };

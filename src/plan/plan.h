@@ -43,6 +43,7 @@ struct Caps {
   uint32_t threads = 1;       // that each keep a private copy of a private value
   uint32_t private_rows = 0;  // T up to which row-wise steps run once in every thread, into private copies
   KvBytes kv{4, 4};           // bytes of one cached value
+  bool own_memory = false;    // which can be too small: Device::memory_need says
 };
 
 enum class Storage : uint8_t {

@@ -11,30 +11,20 @@ Engine::Engine(std::unique_ptr<Model> model, std::unique_ptr<Device> device, con
 
 Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model, std::unique_ptr<Device> device,
                                                const EngineOptions& options, const Progress& progress) {
-  std::unique_ptr<Engine> engine(new Engine(std::move(model), std::move(device), options));
-  EngineOptions& o = engine->options_;
-  const ModelInfo& info = engine->model_->info;
-  if (o.context == 0) o.context = std::min(info.context_length, kDefaultContext);
-  if (o.context > info.context_length)
-    return wrong_use("flag --context: {} is more than the {} tokens that {} was made for", o.context,
-                     info.context_length, engine->model_->file->path());
-  ENSURE(o.sequences > 0 && o.chunk > 0);
-  engine->fit_context();
-  engine->whole_texts_ = engine->model_->graph->needs_whole_texts();
-  if (engine->whole_texts_) o.chunk = std::max(o.chunk, o.context);
+  const EngineOptions settled = TRY(settle(*model, options));
+  std::unique_ptr<Engine> engine(new Engine(std::move(model), std::move(device), settled));
+  Device& on = *engine->device_;
+  const auto graphs = fitted_graphs(*engine->model_, settled.context);
+  for (const auto& graph : graphs) engine->graphs_.push_back({graph, graph->touched_groups(), {}});
+  engine->whole_texts_ = graphs.front()->needs_whole_texts();
+  const MemoryPlan memory = TRY(MemoryPlan::create(graphs, on.caps(), settled));
+  TRY_VOID(within(engine->model_->file->path(), memory.check(on)));
   TRY_VOID(engine->upload(progress));
   TRY_VOID(engine->allocate());
+  TRY_VOID(memory.reserve(on));
+  for (const MemoryPlan::Compiled& compiled : memory.plans())
+    engine->graphs_[compiled.graph].plans.emplace(compiled.plan->key, Prepared{compiled.plan, -1});
   return engine;
-}
-
-void Engine::fit_context() {
-  const auto fit = [&](std::shared_ptr<const Graph>& graph) {
-    if (Graph fitted = *graph; fitted.fit_context(options_.context))
-      graph = std::make_shared<const Graph>(std::move(fitted));
-    graphs_.push_back({graph, graph->touched_groups(), {}});
-  };
-  fit(model_->graph);
-  for (std::shared_ptr<const Graph>& draft : model_->drafts) fit(draft);
 }
 
 Result<> Engine::upload(const Progress& progress) {
@@ -52,19 +42,10 @@ Result<> Engine::upload(const Progress& progress) {
 Result<> Engine::allocate() {
   const EngineOptions& o = options_;
   const Graph& graph = *model_->graph;
-  const uint32_t pages = (o.context + kPageTokens - 1) / kPageTokens;
-  for (const MemoryGroup& group : graph.groups) {
-    uint32_t each = pages;
-    if (group.kind == GroupKind::kState) {
-      state_group_ = static_cast<int32_t>(specs_.size());
-      each = StateHistory::most_pages(o.checkpoints);
-    }
-    // A window needs its own span, what one step adds, and the page that both ends cut.
-    if (group.kind == GroupKind::kWindow)
-      each = std::min<uint32_t>(pages, (static_cast<uint32_t>(group.window) + o.chunk) / kPageTokens + 2);
-    specs_.push_back({each * o.sequences, o.k_type, o.v_type});
-    pools_.emplace_back(each * o.sequences);
-  }
+  specs_ = pool_specs(graph, o);
+  for (const PoolSpec& spec : specs_) pools_.emplace_back(spec.pages);
+  for (size_t g = 0; g < graph.groups.size(); g++)
+    if (graph.groups[g].kind == GroupKind::kState) state_group_ = static_cast<int32_t>(g);
   TRY_VOID(device_->allocate(graph, specs_));
 
   sequences_.resize(o.sequences);
@@ -222,11 +203,12 @@ Result<Engine::Prepared> Engine::prepared(size_t graph, uint32_t t, uint32_t r, 
                     r <= 1 ? r : std::min(bucket(r), bucket(t)), hidden};
   Compiled& compiled = graphs_[graph];
   const auto found = compiled.plans.find(key);
-  if (found != compiled.plans.end()) return found->second;
-  Prepared made;
-  made.plan = TRY(compile(compiled.graph, key, device_->caps()));
+  if (found != compiled.plans.end() && found->second.handle >= 0) return found->second;
+  Prepared made{nullptr, -1};
+  made.plan =
+      found != compiled.plans.end() ? found->second.plan : TRY(compile(compiled.graph, key, device_->caps()));
   made.handle = TRY(device_->prepare(made.plan));
-  compiled.plans.emplace(key, made);
+  compiled.plans.insert_or_assign(key, made);
   return made;
 }
 

@@ -19,22 +19,13 @@
 #include "backend/device.h"
 #include "model/model.h"
 #include "plan/plan.h"
+#include "runtime/memory_plan.h"
 #include "runtime/page_pool.h"
 #include "runtime/state_history.h"
 
 namespace brass {
 
 using SequenceId = int32_t;
-
-struct EngineOptions {
-  uint32_t context = 0;    // tokens of one sequence; 0: the model's own length, at most kDefaultContext
-  uint32_t sequences = 1;  // that can be alive together, each with a full context
-  uint32_t chunk = 512;    // most rows of one step; at least a context where the graph needs whole texts
-  KvType k_type = KvType::kF16, v_type = KvType::kF16;
-  // Of models with recurrent layers: states of earlier positions that a sequence keeps, and tokens between two of them.
-  uint32_t checkpoints = 8, checkpoint_interval = 512;
-};
-inline constexpr uint32_t kDefaultContext = 32768;
 
 // What sync() found.
 struct SyncInfo {
@@ -66,7 +57,8 @@ struct StepRows {
 
 class Engine {
  public:
-  // Uploads weights and allocates pages. The device must outlive nothing: the engine keeps it.
+  // Uploads weights and allocates pages, unless the device has too little memory: then nothing is allocated, and the error
+  // says what would fit (Error::no_room). The device must outlive nothing: the engine keeps it.
   static Result<std::unique_ptr<Engine>> create(std::unique_ptr<Model> model, std::unique_ptr<Device> device,
                                                 const EngineOptions& options, const Progress& progress);
 
@@ -144,7 +136,6 @@ class Engine {
   const Sequence& at(SequenceId id) const;
   Result<> upload(const Progress& progress);
   Result<> allocate();
-  void fit_context();
   Result<Prepared> prepared(size_t graph, uint32_t t, uint32_t r, bool hidden);
   Result<> run(const Prepared& plan);
   void put_row(int32_t token, uint32_t position, int32_t owner, bool wanted);

@@ -57,14 +57,16 @@ Logits text_in_chunks(Runner& r, const std::vector<int32_t>& ids, size_t chunk) 
   return rows;
 }
 
+constexpr KvType kTypes[] = {KvType::kF16, KvType::kInt8, KvType::kF32, KvType::kBF16};
+
 TEST(VulkanDecode, NumberOfRowsChangesNoBit) {
   if (!vulkan_is_there()) GTEST_SKIP();
-  bool half = false;
+  size_t turn = 0;
   for (const auto& [name, model] : models()) {
     SCOPED_TRACE(name);
-    half = !half;
+    turn++;
     const std::vector<int32_t> ids = random_ids(70, model.vocab, 3);
-    Runner r = runner(build_tiny(model), half ? KvType::kF16 : KvType::kF32);
+    Runner r = runner(build_tiny(model), kTypes[turn % 4]);
     const Logits expected = text_in_chunks(r, ids, 8);
     for (const size_t chunk : {1, 3, 5}) {
       r.clear_memory();
@@ -75,12 +77,14 @@ TEST(VulkanDecode, NumberOfRowsChangesNoBit) {
 
 TEST(VulkanDecode, JoinedStepsChangeNoBit) {
   if (!vulkan_is_there()) GTEST_SKIP();
+  size_t turn = 0;
   for (const auto& [name, model] : models()) {
     SCOPED_TRACE(name);
+    const KvType kv = kTypes[turn++ % 4];
     const auto graph = build_tiny(model);
     const std::vector<int32_t> ids = random_ids(20, model.vocab, 5);
     const auto episode = [&](const std::function<void(Caps&)>& change) {
-      Runner r = runner(graph, KvType::kF16, change);
+      Runner r = runner(graph, kv, change);
       Logits all = text_in_chunks(r, {ids.begin(), ids.begin() + 10}, 5);
       for (int32_t p = 10; p < 14; p++)
         for (auto& row : r.text(2, {ids[static_cast<size_t>(p)]}, p)) all.push_back(std::move(row));
@@ -96,7 +100,7 @@ TEST(VulkanDecode, JoinedStepsChangeNoBit) {
     const Logits expected = episode(exact(""));
     EXPECT_TRUE(same_bits(expected, episode([](Caps& caps) { caps.rules.clear(); })));
     if (name != "qwen" && name != "wide experts") continue;
-    const std::unique_ptr<Device> device = gpu(KvType::kF16);
+    const std::unique_ptr<Device> device = gpu(kv);
     for (const std::string_view rule : device->caps().rules)
       EXPECT_TRUE(same_bits(expected, episode(exact(rule)))) << "without " << rule;
   }

@@ -446,24 +446,11 @@ std::span<const float> CpuDevice::read(PlanHandle handle, ValueId value, uint32_
 
 namespace {
 
-double value_bytes(KvType type) {
-  switch (type) {
-    case KvType::kF32:
-      return 4;
-    case KvType::kF16:
-    case KvType::kBF16:
-      return 2;
-    case KvType::kInt8:
-      return 1 + 4.0 / 32;
-  }
-  return 0;
-}
-
 Caps caps_of(const Kernels& kernels, uint32_t threads, KvType k_type, KvType v_type) {
   Caps caps{.name = fmt::format("cpu {}", kernels.name),
             .threads = threads,
             .private_rows = 4,
-            .kv = {value_bytes(k_type), value_bytes(v_type)}};
+            .kv = {kv_value_bytes(k_type), kv_value_bytes(v_type)}};
   for (const OpKind op :
        {OpKind::kEmbed,     OpKind::kGatherRows, OpKind::kRmsNorm,    OpKind::kLayerNorm, OpKind::kHeadNorm,
         OpKind::kLinear,    OpKind::kAct,        OpKind::kConcat,     OpKind::kSlice,     OpKind::kLmHead,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #define VOLK_IMPLEMENTATION
@@ -14,7 +15,6 @@
 namespace brass::vulkan {
 namespace {
 
-constexpr uint64_t kStagingBytes = 32 << 20;
 constexpr std::chrono::milliseconds kPolled(50);  // that a submission is waited for without sleeping
 
 std::string_view result_name(VkResult result) {
@@ -164,6 +164,17 @@ MatrixTile matrix_tile(VkPhysicalDevice physical) {
   return best;
 }
 
+// What the driver would still give of a heap, where it says.
+std::optional<uint64_t> free_of_heap(VkPhysicalDevice physical, uint32_t heap) {
+  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+  VkPhysicalDeviceMemoryProperties2 memory{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+  if (!has_extension(physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) return std::nullopt;
+  memory.pNext = &budget;
+  vkGetPhysicalDeviceMemoryProperties2(physical, &memory);
+  return budget.heapBudget[heap] - std::min(budget.heapBudget[heap], budget.heapUsage[heap]);
+}
+
 // What runs workgroups side by side: multiprocessors, compute units. 0: the driver does not say.
 uint32_t processors(VkPhysicalDevice physical) {
   VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia{
@@ -221,6 +232,10 @@ VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
   for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
     if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
       info.memory = std::max<uint64_t>(info.memory, memory.memoryHeaps[i].size);
+  for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
+    if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 &&
+        memory.memoryHeaps[i].size == info.memory)
+      info.free_memory = std::max(info.free_memory, free_of_heap(physical, i).value_or(info.memory));
   info.matrix = matrix_tile(physical);
   info.processors = processors(physical);
   if (p.properties.apiVersion < VK_API_VERSION_1_3) {
@@ -246,7 +261,12 @@ std::unexpected<Error> vk_error(std::string_view call, VkResult result) {
   const std::string shown =
       name.empty() ? fmt::format("error {}", static_cast<int>(result)) : std::string(name);
   if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
-    return fail_hint("use a smaller context (--context) or a smaller model", "{}: {}", call, shown);
+    return fail_hint("use a smaller context (--context), --kv-type int8, or a smaller model", "{}: {}", call,
+                     shown);
+  if (result == VK_ERROR_DEVICE_LOST)
+    return fail_hint(
+        "start again; where it happens again, the driver's log (dmesg) says why, and --device cpu works",
+        "{}: {}: the device has stopped", call, shown);
   return fail("{}: {}", call, shown);
 }
 
@@ -260,6 +280,8 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   memory_ = std::exchange(other.memory_, VK_NULL_HANDLE);
   address_ = std::exchange(other.address_, 0);
   bytes_ = std::exchange(other.bytes_, 0);
+  taken_ = std::exchange(other.taken_, 0);
+  heap_ = other.heap_;
   mapped_ = std::exchange(other.mapped_, nullptr);
   return *this;
 }
@@ -268,6 +290,7 @@ void Buffer::release() {
   if (context_ == nullptr) return;
   vkDestroyBuffer(context_->device(), buffer_, nullptr);
   vkFreeMemory(context_->device(), memory_, nullptr);
+  context_->taken_[heap_] -= taken_;
   context_ = nullptr;
 }
 
@@ -283,6 +306,47 @@ Result<uint32_t> Context::memory_type(uint32_t allowed, VkMemoryPropertyFlags wa
   return fail("{}: the device has no memory for {}", info_.name, what);
 }
 
+namespace {
+
+VkBufferCreateInfo buffer_info(uint64_t bytes) {
+  return {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+          .size = std::max<uint64_t>(bytes, 16),
+          .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                   VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+}
+
+VkMemoryPropertyFlags properties_of(bool host) {
+  return host ? VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+              : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+}
+
+VkMemoryRequirements requirements_of(VkDevice device, uint64_t bytes) {
+  const VkBufferCreateInfo create = buffer_info(bytes);
+  const VkDeviceBufferMemoryRequirements asked{.sType = VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS,
+                                               .pCreateInfo = &create};
+  VkMemoryRequirements2 found{.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+  vkGetDeviceBufferMemoryRequirements(device, &asked, &found);
+  return found.memoryRequirements;
+}
+
+}  // namespace
+
+uint64_t Context::allocation_bytes(uint64_t bytes) const { return requirements_of(device_, bytes).size; }
+
+Result<> Context::find_heaps() {
+  const uint32_t allowed = requirements_of(device_, 1 << 20).memoryTypeBits;
+  device_heap_ = memory_.memoryTypes[TRY(memory_type(allowed, properties_of(false), "buffers"))].heapIndex;
+  host_heap_ =
+      memory_.memoryTypes[TRY(memory_type(allowed, properties_of(true), "buffers of the CPU"))].heapIndex;
+  return {};
+}
+
+uint64_t Context::available() const {
+  const auto free = free_of_heap(physical_, device_heap_);
+  const uint64_t all = free ? taken() + *free : memory_.memoryHeaps[device_heap_].size;
+  return limit_ > 0 ? std::min(limit_, all) : all;
+}
+
 Result<Buffer> Context::make_buffer(uint64_t bytes, bool host, std::string_view what) const {
   if (bytes > largest_allocation_)
     return fail("{}: {} takes {} bytes in one piece, the device gives at most {}", info_.name, what, bytes,
@@ -290,28 +354,29 @@ Result<Buffer> Context::make_buffer(uint64_t bytes, bool host, std::string_view 
   Buffer out;
   out.context_ = this;
   out.bytes_ = std::max<uint64_t>(bytes, 16);
-  const VkBufferCreateInfo create{
-      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-      .size = out.bytes_,
-      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-               VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+  const VkBufferCreateInfo create = buffer_info(bytes);
   VK_TRY(vkCreateBuffer, device_, &create, nullptr, &out.buffer_);
   VkMemoryRequirements needs;
   vkGetBufferMemoryRequirements(device_, out.buffer_, &needs);
-  const VkMemoryPropertyFlags wanted =
-      host ? VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-           : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   const VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                         .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
   const VkMemoryAllocateInfo allocate{
       .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
       .pNext = &flags,
       .allocationSize = needs.size,
-      .memoryTypeIndex = TRY(memory_type(needs.memoryTypeBits, wanted, what))};
-  if (const VkResult result = vkAllocateMemory(device_, &allocate, nullptr, &out.memory_);
-      result != VK_SUCCESS)
-    return std::unexpected(std::move(vk_error("vkAllocateMemory", result).error())
-                               .within(fmt::format("{}: {} of {} bytes", info_.name, what, bytes)));
+      .memoryTypeIndex = TRY(memory_type(needs.memoryTypeBits, properties_of(host), what))};
+  out.heap_ = memory_.memoryTypes[allocate.memoryTypeIndex].heapIndex;
+  const bool beyond = limit_ > 0 && out.heap_ == device_heap_ && taken() + needs.size > limit_;
+  const bool faulty = faults_.allocation >= 0 && allocations_++ >= faults_.allocation;
+  const VkResult result = beyond || faulty ? VK_ERROR_OUT_OF_DEVICE_MEMORY
+                                           : vkAllocateMemory(device_, &allocate, nullptr, &out.memory_);
+  if (result != VK_SUCCESS)
+    return std::unexpected(
+        std::move(vk_error("vkAllocateMemory", result).error())
+            .within(fmt::format("{}: {} of {} bytes{}", info_.name, what, bytes,
+                                beyond ? fmt::format(" beyond the limit of {}", limit_) : "")));
+  out.taken_ = needs.size;
+  taken_[out.heap_] += needs.size;
   VK_TRY(vkBindBufferMemory, device_, out.buffer_, out.memory_, 0);
   if (host) {
     void* at = nullptr;
@@ -326,7 +391,8 @@ Result<Buffer> Context::make_buffer(uint64_t bytes, bool host, std::string_view 
 
 // ---- the device
 
-Result<std::unique_ptr<Context>> Context::open(int32_t index, bool use_matrix_unit, bool describes) {
+Result<std::unique_ptr<Context>> Context::open(const VulkanOptions& options) {
+  const int32_t index = options.index;
   const std::vector<VkPhysicalDevice> devices = TRY(physical_devices());
   if (devices.empty())
     return fail_hint("install a Vulkan driver (Debian: mesa-vulkan-drivers), or use --device cpu",
@@ -343,24 +409,38 @@ Result<std::unique_ptr<Context>> Context::open(int32_t index, bool use_matrix_un
   }
   std::unique_ptr<Context> context(new Context);
   context->info_ = describe(devices[chosen], chosen);
-  if (!use_matrix_unit) context->info_.matrix = {};
-  context->describes_ =
-      describes && has_extension(devices[chosen], VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  context->limit_ = options.memory_limit;
+  context->faults_ = options.faults;
+  if (!options.use_matrix_unit) context->info_.matrix = {};
+  context->describes_ = options.describe_pipelines &&
+                        has_extension(devices[chosen], VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   if (!context->info_.refused.empty())
     return fail("Vulkan device {} ({}) {}", chosen, context->info_.name, context->info_.refused);
   TRY_VOID(context->create(devices[chosen], static_cast<uint32_t>(compute_family(devices[chosen]))));
   return context;
 }
 
+Context::Identity Context::identity() const {
+  VkPhysicalDeviceIDProperties id{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+  VkPhysicalDeviceProperties2 p{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
+  vkGetPhysicalDeviceProperties2(physical_, &p);
+  Identity out{.driver = p.properties.driverVersion};
+  std::ranges::copy(id.deviceUUID, out.device.begin());
+  std::ranges::copy(p.properties.pipelineCacheUUID, out.cache.begin());
+  return out;
+}
+
 Result<> Context::create(VkPhysicalDevice physical, uint32_t family) {
   physical_ = physical;
   vkGetPhysicalDeviceMemoryProperties(physical, &memory_);
+  VkPhysicalDeviceMaintenance4Properties buffers{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
   VkPhysicalDeviceMaintenance3Properties limits{
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, .pNext = &buffers};
   VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                          .pNext = &limits};
   vkGetPhysicalDeviceProperties2(physical, &properties);
-  largest_allocation_ = limits.maxMemoryAllocationSize;
+  largest_allocation_ = std::min(limits.maxMemoryAllocationSize, buffers.maxBufferSize);
   if (properties.properties.limits.timestampComputeAndGraphics != VK_FALSE)
     tick_ = static_cast<double>(properties.properties.limits.timestampPeriod);
 
@@ -403,6 +483,7 @@ Result<> Context::create(VkPhysicalDevice physical, uint32_t family) {
   commands_ = TRY(make_commands());
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   VK_TRY(vkCreateFence, device_, &fence, nullptr, &fence_);
+  TRY_VOID(find_heaps());
   staging_ = TRY(make_buffer(kStagingBytes, true, "staging"));
   return {};
 }
@@ -438,6 +519,8 @@ Result<> Context::submit(VkCommandBuffer commands) const {
   const VkSubmitInfo submit{
       .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
   VK_TRY(vkResetFences, device_, 1, &fence_);
+  if (faults_.submission >= 0 && submissions_++ >= faults_.submission)
+    return vk_error("vkQueueSubmit", VK_ERROR_DEVICE_LOST);
   VK_TRY(vkQueueSubmit, queue_, 1, &submit, fence_);
   // A wait that sleeps costs up to a millisecond, as long as half a token. A device that is a CPU needs the time itself.
   const auto begin = std::chrono::steady_clock::now();

@@ -7,6 +7,7 @@
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -45,24 +46,41 @@ class Buffer {
   const Context* context_ = nullptr;
   VkBuffer buffer_ = VK_NULL_HANDLE;
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
-  uint64_t address_ = 0, bytes_ = 0;
+  uint64_t address_ = 0, bytes_ = 0, taken_ = 0;
+  uint32_t heap_ = 0;
   std::byte* mapped_ = nullptr;
 };
 
 class Context {
+  static constexpr uint64_t kStagingBytes = 32 << 20;
+
  public:
-  // describes: pipelines say what they were compiled to (Programs::figures), where the driver can.
-  static Result<std::unique_ptr<Context>> open(int32_t index, bool use_matrix_unit, bool describes = false);
+  static Result<std::unique_ptr<Context>> open(const VulkanOptions& options);
   ~Context();
   Context(const Context&) = delete;
 
   const VulkanInfo& info() const { return info_; }
+  // What compiled programs depend on besides their code.
+  struct Identity {
+    std::array<uint8_t, VK_UUID_SIZE> device, cache;
+    uint32_t driver;  // version
+  };
+  Identity identity() const;
   VkDevice device() const { return device_; }
-  double nanoseconds_a_tick() const { return tick_; }  // 0: no timestamps
+  uint64_t largest_buffer() const { return largest_allocation_; }  // bytes
+  double nanoseconds_a_tick() const { return tick_; }              // 0: no timestamps
   bool describes_pipelines() const { return describes_; }
 
   // host: visible to the CPU, coherent; else in the device's own memory.
   Result<Buffer> make_buffer(uint64_t bytes, bool host, std::string_view what) const;
+  // What such a buffer takes of its heap.
+  uint64_t allocation_bytes(uint64_t bytes) const;
+  // Whether buffers that the CPU sees lie in the device's own heap, too.
+  bool shares_heap() const { return host_heap_ == device_heap_; }
+  // Of the device's own heap: what buffers have taken, and what others, or the limit, leave for them in all.
+  uint64_t taken() const { return taken_[device_heap_]; }
+  uint64_t available() const;
+  static uint64_t staging_bytes() { return kStagingBytes; }
   // Records, submits, waits.
   Result<> run(const std::function<void(VkCommandBuffer)>& record) const;
   // The same in parts, for commands that run again; they live as long as the context.
@@ -75,13 +93,20 @@ class Context {
 
  private:
   Context() = default;
+  friend class Buffer;
   Result<> create(VkPhysicalDevice physical, uint32_t family);
+  Result<> find_heaps();
   Result<uint32_t> memory_type(uint32_t allowed, VkMemoryPropertyFlags wanted, std::string_view what) const;
 
   VulkanInfo info_;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkPhysicalDeviceMemoryProperties memory_{};
   uint64_t largest_allocation_ = 0;
+  uint64_t limit_ = 0;  // of the device's heap; 0: none
+  uint32_t device_heap_ = 0, host_heap_ = 0;
+  mutable std::array<uint64_t, VK_MAX_MEMORY_HEAPS> taken_{};
+  VulkanFaults faults_;
+  mutable int64_t allocations_ = 0, submissions_ = 0;  // counted for faults
   double tick_ = 0;
   bool describes_ = false;
   VkDevice device_ = VK_NULL_HANDLE;

@@ -6,19 +6,13 @@
 
 #include "backend/vulkan/device_probe.h"
 #include "backend/vulkan/lower_plan.h"
-#include "backend/vulkan/lowering_decode.h"
+#include "backend/vulkan/scratch.h"
 #include "base/check.h"
 #include "plan/rules.h"
 
 namespace brass {
 
 using namespace vulkan;
-
-namespace {
-
-double bytes_of(KvType type) { return type == KvType::kF16 ? 2 : 4; }
-
-}  // namespace
 
 Caps vulkan_caps(std::string_view device, KvType k, KvType v) {
   Caps caps;
@@ -48,22 +42,16 @@ Caps vulkan_caps(std::string_view device, KvType k, KvType v) {
                 kNormLinear};
   caps.int8_rows = caps.rule_rows = kFewRows;
   caps.joins_any_product = false;
-  caps.kv = {bytes_of(k), bytes_of(v)};
+  caps.kv = {kv_value_bytes(k), kv_value_bytes(v)};
+  caps.own_memory = true;
   return caps;
 }
 
 namespace {
 
-Result<> check_kv_type(KvType type) {
-  if (type == KvType::kF16 || type == KvType::kF32) return {};
-  return fail_hint("use f16 or f32", "KV cache: type {} is not supported on Vulkan", kv_type_name(type));
-}
-
-// A plan, memory for its values, and what its rotations need.
+// A plan, and its commands.
 struct Prepared {
   std::shared_ptr<const Plan> plan;
-  Buffer arena, frequencies, results;
-  std::map<const Op*, uint64_t> frequencies_at;
   std::map<ValueId, uint64_t> results_at;  // of values that live to the end, in bytes
   VkCommandBuffer commands = VK_NULL_HANDLE;
   std::vector<uint64_t> recorded;  // what the commands were recorded for; empty: nothing
@@ -74,8 +62,7 @@ class VulkanDevice final : public Device {
  public:
   // Fails where the device does not run a first program.
   static Result<std::unique_ptr<VulkanDevice>> make(const VulkanOptions& options) {
-    auto device =
-        std::make_unique<VulkanDevice>(TRY(Context::open(options.index, options.use_matrix_unit)), options);
+    auto device = std::make_unique<VulkanDevice>(TRY(Context::open(options)), options);
     device->unit_ = TRY(probe_matrix_unit(*device->context_, device->programs_, options.piece_bytes));
     return device;
   }
@@ -84,7 +71,7 @@ class VulkanDevice final : public Device {
       : context_(std::move(context)),
         options_(options),
         caps_(vulkan_caps(context_->info().name, options.k_type, options.v_type)),
-        programs_(*context_) {}
+        programs_(*context_, options.cache_folder) {}
 
   ~VulkanDevice() override {
     if (queries_ != VK_NULL_HANDLE) vkDestroyQueryPool(context_->device(), queries_, nullptr);
@@ -98,7 +85,7 @@ class VulkanDevice final : public Device {
 
   Result<> upload(std::span<const Graph* const> graphs, const Progress& progress,
                   const std::function<void(const Weight&)>& release) override {
-    TRY_VOID(weights_.upload(*context_, *graphs.front(), options_.check_finite, progress, release));
+    TRY_VOID(weights_.upload(*context_, graphs, options_.check_finite, progress, release));
     return options_.check_source ? options_.check_source() : Result<>{};
   }
 
@@ -107,10 +94,8 @@ class VulkanDevice final : public Device {
     generation_++;
     pools_.clear();
     for (size_t g = 0; g < pools.size(); g++) {
-      TRY_VOID(check_kv_type(pools[g].k_type));
-      TRY_VOID(check_kv_type(pools[g].v_type));
       pools_.emplace_back(graph.groups[g], pools[g].k_type, pools[g].v_type);
-      TRY_VOID(pools_.back().allocate(*context_, pools[g].pages));
+      TRY_VOID(pools_.back().allocate(*context_, pools[g].pages, most_of_a_buffer()));
     }
     return {};
   }
@@ -119,15 +104,20 @@ class VulkanDevice final : public Device {
     return PagePool(group, k_type, v_type).page_bytes();
   }
 
+  Result<MemoryNeed> memory_need(const MemoryUse& use) const override;
+  Result<> reserve(const MemoryUse& use) override { return make_room(scratch_of(use)); }
+  uint64_t memory_taken() const override { return context_->taken(); }
+
   Result<PlanHandle> prepare(std::shared_ptr<const Plan> plan) override;
   Result<> run(PlanHandle handle, const Batch& batch) override;
 
   std::span<const float> read(PlanHandle handle, ValueId value, uint32_t row) override {
+    ENSURE(handle == last_, "plan {} is read, and plan {} has run since", handle, last_);
     const Prepared& p = prepared(handle);
     const auto at = p.results_at.find(value);
     ENSURE(at != p.results_at.end(), "'{}' does not live to the end of the plan", p.plan->value(value).name);
     ENSURE(row < rows_of(*p.plan, value), "row {} of '{}'", row, p.plan->value(value).name);
-    const auto* values = reinterpret_cast<const float*>(p.results.mapped() + at->second);
+    const auto* values = reinterpret_cast<const float*>(scratch_.results().mapped() + at->second);
     return {values + size_t{row} * p.plan->place(value).stride, p.plan->value(value).width};
   }
 
@@ -163,21 +153,25 @@ class VulkanDevice final : public Device {
     ENSURE(group < pools_.size(), "group {} of {}", group, pools_.size());
     return pools_[group];
   }
+  // That pages may be in.
+  uint64_t most_of_a_buffer() const {
+    const uint64_t most = context_->largest_buffer();
+    return options_.page_buffer_bytes > 0 ? std::min(options_.page_buffer_bytes, most) : most;
+  }
   Prepared& prepared(PlanHandle handle) {
     ENSURE(handle >= 0 && static_cast<size_t>(handle) < plans_.size(), "plan {} of {}", handle,
            plans_.size());
     return plans_[static_cast<size_t>(handle)];
   }
   void check_batch(const Plan& plan, const Batch& batch) const;
-  Result<> place_results(Prepared& p) const;
-  Result<> place_frequencies(Prepared& p) const;
+  ScratchBytes scratch_of(const MemoryUse& use) const;
+  Result<> make_room(const ScratchBytes& bytes);
   Result<> send(const BatchLayout& layout);
   Result<std::vector<std::vector<Dispatch>>> lower_steps(const Prepared& p, const Batch& batch,
                                                          const BatchLayout& layout);
   void record(VkCommandBuffer commands, const Prepared& p,
               const std::vector<std::vector<Dispatch>>& steps) const;
   Result<> record_for(Prepared& p, const Batch& batch, const BatchLayout& layout);
-  Result<> make_room(const Plan& plan, uint32_t pages);
   Result<> make_queries(uint32_t n);
   Result<> read_times(size_t steps);
 
@@ -186,12 +180,11 @@ class VulkanDevice final : public Device {
   Caps caps_;
   Programs programs_;
   MatrixUnit unit_;
-  PromptMemory memory_;
+  Scratch scratch_;
   Weights weights_;
   std::vector<PagePool> pools_;
   std::deque<Prepared> plans_;
-  Buffer batch_;
-  Buffer partial_;  // attention of few rows: what its first program leaves to the second
+  PlanHandle last_ = -1;  // that has run
   Error lost_;
   uint64_t generation_ = 0;  // of what commands name besides their plan: pages, queries
   bool timing_ = false;
@@ -200,32 +193,41 @@ class VulkanDevice final : public Device {
   std::vector<double> seconds_;
 };
 
-// ---- prepare
+// ---- memory, plans
 
-Result<> VulkanDevice::place_results(Prepared& p) const {
-  uint64_t bytes = 0;
-  for (size_t v = 0; v < p.plan->values.size(); v++) {
-    const Placed& placed = p.plan->placed[v];
-    if (placed.storage == Storage::kInternal || placed.last < p.plan->steps.size()) continue;
-    p.results_at[static_cast<ValueId>(v)] = bytes;
-    bytes += (placed.bytes + 255) / 256 * 256;
-  }
-  p.results = TRY(context_->make_buffer(bytes, true, "the results of a step"));
-  return {};
+ScratchBytes VulkanDevice::scratch_of(const MemoryUse& use) const {
+  const StepSizes sizes{.sequences = use.sequences,
+                        .groups = static_cast<uint32_t>(use.pools.size()),
+                        .pages = (use.positions + kPageTokens - 1) / kPageTokens};
+  ScratchBytes most;
+  for (const auto& plan : use.plans) most = most | scratch_bytes(*plan, unit_, sizes);
+  return most;
 }
 
-Result<> VulkanDevice::place_frequencies(Prepared& p) const {
-  std::vector<float> all;
-  std::vector<std::pair<const Op*, size_t>> begins;
-  for (const Op& op : p.plan->ops) {
-    if (op.kind != OpKind::kRopeTable) continue;
-    begins.emplace_back(&op, all.size());
-    const std::vector<float>& own = op.as<RopeTableAttrs>().inv_freq;
-    all.insert(all.end(), own.begin(), own.end());
+Result<MemoryNeed> VulkanDevice::memory_need(const MemoryUse& use) const {
+  const auto taken = [&](uint64_t bytes) {
+    return bytes == 0 ? uint64_t{0} : context_->allocation_bytes(bytes);
+  };
+  uint64_t weights = 0, pages = 0, scratch = 0, seen = taken(Context::staging_bytes());
+  const WeightLayout layout = TRY(lay_out_weights(use.graphs));
+  for (const uint64_t bytes : layout.chunks) weights += taken(bytes);
+  for (size_t g = 0; g < use.pools.size(); g++) {
+    const PoolSpec& pool = use.pools[g];
+    const PagePool outline(use.graphs.front()->groups[g], pool.k_type, pool.v_type);
+    for (const uint64_t bytes : outline.buffer_bytes(pool.pages, most_of_a_buffer()))
+      pages += context_->allocation_bytes(bytes);
   }
-  p.frequencies = TRY(context_->make_buffer(all.size() * 4, true, "the frequencies of rotations"));
-  if (!all.empty()) std::memcpy(p.frequencies.mapped(), all.data(), all.size() * 4);
-  for (const auto& [op, at] : begins) p.frequencies_at[op] = p.frequencies.address() + 4 * at;
+  each_scratch(scratch_of(use),
+               [&](std::string_view, uint64_t bytes, bool host) { (host ? seen : scratch) += taken(bytes); });
+  return MemoryNeed{.parts = {{"weights", weights},
+                              {"keys, values and states", pages},
+                              {"what steps compute in", scratch},
+                              {"what the CPU exchanges", seen, !context_->shares_heap()}},
+                    .available = context_->available()};
+}
+
+Result<> VulkanDevice::make_room(const ScratchBytes& bytes) {
+  if (TRY(scratch_.grow(*context_, bytes))) generation_++, last_ = -1;
   return {};
 }
 
@@ -233,10 +235,8 @@ Result<PlanHandle> VulkanDevice::prepare(std::shared_ptr<const Plan> plan) {
   ENSURE(plan->source->weights.size() == weights_.size(), "a plan of {} weights, {} uploaded",
          plan->source->weights.size(), weights_.size());
   Prepared p{.plan = std::move(plan)};
-  if (TRY(memory_.grow(*context_, *p.plan, unit_))) generation_++;
-  p.arena = TRY(context_->make_buffer(p.plan->arena_bytes, false, "the values of a step"));
-  TRY_VOID(place_results(p));
-  TRY_VOID(place_frequencies(p));
+  p.results_at = result_places(*p.plan);
+  TRY_VOID(make_room(scratch_bytes(*p.plan, unit_, {})));
   plans_.push_back(std::move(p));
   return static_cast<PlanHandle>(plans_.size() - 1);
 }
@@ -290,9 +290,8 @@ void VulkanDevice::check_batch(const Plan& plan, const Batch& batch) const {
 
 Result<> VulkanDevice::send(const BatchLayout& layout) {
   const uint64_t bytes = layout.data.size() * 4;
-  if (batch_.bytes() < bytes || batch_.mapped() == nullptr)
-    batch_ = TRY(context_->make_buffer(std::max<uint64_t>(2 * bytes, 65536), true, "a batch"));
-  std::memcpy(batch_.mapped(), layout.data.data(), bytes);
+  if (scratch_.batch().bytes() < bytes) TRY_VOID(make_room({.batch = 2 * bytes}));
+  std::memcpy(scratch_.batch().mapped(), layout.data.data(), bytes);
   return {};
 }
 
@@ -303,16 +302,15 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
                       .weights = weights_,
                       .pools = pools_,
                       .programs = programs_,
-                      .frequencies = p.frequencies_at,
-                      .arena = p.arena.address(),
-                      .batch = batch_.address(),
+                      .arena = scratch_.values().address(),
+                      .batch = scratch_.batch().address(),
                       .layout = layout,
                       .unit = unit_,
-                      .memory = memory_,
+                      .memory = scratch_.prompt(),
                       .use = use,
                       .t = static_cast<uint32_t>(batch.ids.size()),
                       .r = static_cast<uint32_t>(batch.rows.size()),
-                      .partial = partial_.address(),
+                      .partial = scratch_.partial().address(),
                       .pages = p.pages};
   return lower_plan(target);
 }
@@ -325,9 +323,8 @@ void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
                            static_cast<uint32_t>(i));
   };
   if (options_.poison) {
-    for (const Buffer* buffer : memory_.all())
+    for (const Buffer* buffer : scratch_.written())
       if (buffer->bytes() > 0) vkCmdFillBuffer(commands, buffer->handle(), 0, VK_WHOLE_SIZE, 0xffffffff);
-    vkCmdFillBuffer(commands, p.arena.handle(), 0, VK_WHOLE_SIZE, 0xffffffff);
     full_barrier(commands);
   }
   if (timing_ && queries_ != VK_NULL_HANDLE) vkCmdResetQueryPool(commands, queries_, 0, query_count_);
@@ -347,34 +344,26 @@ void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
   for (const auto& [v, at] : p.results_at) {
     const Placed& placed = p.plan->place(v);
     const VkBufferCopy region{.srcOffset = placed.offset, .dstOffset = at, .size = placed.bytes};
-    vkCmdCopyBuffer(commands, p.arena.handle(), p.results.handle(), 1, &region);
+    vkCmdCopyBuffer(commands, scratch_.values().handle(), scratch_.results().handle(), 1, &region);
   }
   full_barrier(commands);
 }
 
-// Pages up to the furthest position, in steps, so that commands are good for some time.
+// Pages up to the furthest position.
 uint32_t pages_reached(const Batch& batch) {
-  constexpr uint32_t kStep = 4;
   int32_t furthest = 0;
   for (size_t t = 0; t < batch.ids.size(); t++)
     if (batch.sequences[t] >= 0) furthest = std::max(furthest, batch.positions[t]);
-  return (static_cast<uint32_t>(furthest) / kPageTokens / kStep + 1) * kStep;
-}
-
-Result<> VulkanDevice::make_room(const Plan& plan, uint32_t pages) {
-  const uint64_t bytes = partial_bytes(plan, pages);
-  if (bytes <= partial_.bytes()) return {};
-  partial_ = TRY(context_->make_buffer(bytes + bytes / 2, false, "attention's partial results"));
-  generation_++;
-  return {};
+  return pages_of_commands(static_cast<uint32_t>(furthest) / kPageTokens + 1);
 }
 
 // Commands are recorded once for all batches of one layout: what differs is data.
 Result<> VulkanDevice::record_for(Prepared& p, const Batch& batch, const BatchLayout& layout) {
   p.pages = p.plan->key.t <= kFewRows ? pages_reached(batch) : 0;
-  TRY_VOID(make_room(*p.plan, p.pages));
-  std::vector<uint64_t> wanted = {batch_.address(),  batch.ids.size(), batch.rows.size(),
-                                  timing_ ? 1u : 0u, generation_,      p.pages};
+  if (const uint64_t bytes = partial_bytes(*p.plan, p.pages); bytes > scratch_.partial().bytes())
+    TRY_VOID(make_room({.partial = bytes + bytes / 2}));
+  std::vector<uint64_t> wanted = {scratch_.batch().address(), batch.ids.size(), batch.rows.size(),
+                                  timing_ ? 1u : 0u,          generation_,      p.pages};
   for (const uint32_t part : layout.key()) wanted.push_back(part);
   if (wanted == p.recorded) return {};
   p.recorded.clear();
@@ -390,10 +379,14 @@ Result<> VulkanDevice::run(PlanHandle handle, const Batch& batch) {
   if (!lost_.message.empty()) return std::unexpected(lost_);
   Prepared& p = prepared(handle);
   check_batch(*p.plan, batch);
-  const BatchLayout layout = lay_out(batch, pools_.size());
+  const BatchLayout layout = lay_out(batch, pools_);
   TRY_VOID(send(layout));
   TRY_VOID(within(context_->info().name, record_for(p, batch, layout)));
-  TRY_VOID(within(context_->info().name, context_->submit(p.commands)));
+  if (Result<> ran = within(context_->info().name, context_->submit(p.commands)); !ran) {
+    lost_ = ran.error();
+    return ran;
+  }
+  last_ = handle;
   seconds_.clear();
   return timing_ ? read_times(p.plan->steps.size()) : Result<>{};
 }
@@ -426,8 +419,6 @@ Result<> VulkanDevice::read_times(size_t steps) {
 }  // namespace
 
 Result<std::unique_ptr<Device>> make_vulkan_device(const VulkanOptions& options) {
-  TRY_VOID(check_kv_type(options.k_type));
-  TRY_VOID(check_kv_type(options.v_type));
   return TRY(VulkanDevice::make(options));
 }
 

@@ -24,6 +24,7 @@ struct VulkanInfo {
   uint32_t index;                  // as --device vulkan:N counts
   std::string name, driver, kind;  // kind: "discrete", "integrated", "cpu", …
   uint64_t memory = 0;             // bytes of the largest device-local heap
+  uint64_t free_memory = 0;        // of it, as the driver says; as much as `memory` where it does not say
   uint32_t subgroup = 0;
   uint32_t processors = 0;  // multiprocessors, compute units; 0: the driver does not say
   MatrixTile matrix;
@@ -33,17 +34,28 @@ struct VulkanInfo {
 // Empty where there is no Vulkan library or no device. Errors: a library that fails.
 Result<std::vector<VulkanInfo>> vulkan_devices();
 
+// Tests: what fails, as a driver would. Counted from 0; −1: nothing.
+struct VulkanFaults {
+  int64_t allocation = -1;  // that finds no memory
+  int64_t submission = -1;  // at which the device is lost
+};
+
 struct VulkanOptions {
   int32_t index = -1;               // −1: the first that is no CPU, else the first
+  uint64_t memory_limit = 0;        // bytes of the device's memory that may be used; 0: what the driver says
   bool check_finite = true;         // upload refuses non-finite weights (off only in tests)
   bool barrier_everywhere = false;  // tests: the barriers that a plan leaves out change nothing
   bool use_matrix_unit = true;      // tests: off, a device computes as one that has none
   uint64_t piece_bytes =
-      uint64_t{1} << 30;  // scratch memory for a product's weights: larger ones go in pieces
-  bool poison = false;    // tests: values and scratch memory are NaN before each step
+      uint64_t{1} << 30;            // scratch memory for a product's weights: larger ones go in pieces
+  bool describe_pipelines = false;  // drivers say what they made of programs (Programs::figures)
+  uint64_t page_buffer_bytes = 0;   // tests: the most that a buffer of pages takes; 0: what the device gives
+  bool poison = false;              // tests: values and scratch memory are NaN before each step
   KvType k_type = KvType::kF16,
          v_type = KvType::kF16;                 // what the pools will be made of: costs are counted with it
   std::function<Result<>()> check_source = {};  // asked once the weights were read
+  std::string cache_folder = {};                // of compiled programs; empty: none are kept
+  VulkanFaults faults = {};
   std::map<std::string, uint64_t>* dispatches = nullptr;  // tests: of each program, how many were recorded
 };
 

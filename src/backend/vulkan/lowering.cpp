@@ -226,7 +226,7 @@ class Lowering : public Emit {
     const auto& a = op_.as<RopeTableAttrs>();
     const auto pairs = static_cast<uint32_t>(a.inv_freq.size());
     Push push;
-    push << d_.frequencies.at(&op_) << batch(d_.layout.positions) << out() << pairs << out_stride()
+    push << d_.weights.frequencies(a.inv_freq) << batch(d_.layout.positions) << out() << pairs << out_stride()
          << a.magnitude;
     return add("rope_table", {}, push, groups_of(pairs), out_rows());
   }
@@ -242,13 +242,14 @@ class Lowering : public Emit {
   Result<> kv_write() {
     const auto& a = op_.as<KvAttrs>();
     const PagePool& pool = d_.pools[a.group];
-    const uint32_t k = a.heads * a.k_dim, v = a.heads * a.v_dim;
+    const uint32_t runs = a.heads * ((a.k_dim + 31) / 32 + (a.v_dim + 31) / 32);
     Push push;
     push << in(0) << in_or_0(1) << batch(d_.layout.sequences) << batch(d_.layout.positions)
          << batch(d_.layout.starts) << batch(d_.layout.pages) << pool.address() << pool.page_bytes()
          << static_cast<uint32_t>(d_.pools.size()) << a.group << static_cast<uint32_t>(pool.layer(a.layer).k)
-         << static_cast<uint32_t>(pool.layer(a.layer).v) << k << v << in_stride(0) << in_stride(1);
-    return add("kv_write", {flag(pool.keys_are_half()), flag(pool.values_are_half())}, push, groups_of(k + v),
+         << static_cast<uint32_t>(pool.layer(a.layer).v) << a.heads << a.k_dim << a.v_dim << in_stride(0)
+         << in_stride(1);
+    return add("kv_write", {number(pool.key_type()), number(pool.value_type())}, push, (runs + 1) / 2,
                rows(op_.in[0]));
   }
 
@@ -266,8 +267,8 @@ class Lowering : public Emit {
          << static_cast<uint32_t>(std::max(a.window, 0)) << a.scale << a.softcap << a.temperature
          << std::max(a.temperature_length, 1u) << flag(a.sinks) << in_stride(0) << out_stride();
     return add("attention",
-               {flag(pool.keys_are_half()), flag(pool.values_are_half()), (a.v_dim + lanes - 1) / lanes},
-               push, a.q_heads, out_rows());
+               {number(pool.key_type()), number(pool.value_type()), (a.v_dim + lanes - 1) / lanes}, push,
+               a.q_heads, out_rows());
   }
 
   // add_wave(address of the wave's parts, how many) for each wave.
@@ -302,7 +303,7 @@ class Lowering : public Emit {
   Result<> delta_net() {
     const auto& a = op_.as<DeltaAttrs>();
     const PagePool& pool = d_.pools[a.group];
-    const uint64_t ready = d_.memory.gates.address();
+    const uint64_t ready = d_.memory.gates;
     const bool many = out_rows() > kFewRows;
     if (many) {
       Push push;
@@ -386,7 +387,7 @@ std::vector<int32_t> written_by(const Part& part, const Batch& batch) {
 }
 
 // Orders the parts so that whoever reads a page goes before, or with, no one who writes it.
-void put_parts(const Batch& batch, BatchLayout& out) {
+void put_parts(const Batch& batch, const PagePool* states, BatchLayout& out) {
   std::vector<Part> left = parts_of(batch);
   uint32_t placed = 0;
   out.parts = static_cast<uint32_t>(out.data.size());
@@ -399,7 +400,8 @@ void put_parts(const Batch& batch, BatchLayout& out) {
       (waits ? later : wave).push_back(left[i]);
     }
     ENSURE(!wave.empty(), "{} sequences write the states that the others read", left.size());
-    for (const Part& p : wave) out.data.insert(out.data.end(), {p.begin, p.end, p.from, p.to});
+    for (const Part& p : wave)
+      out.data.insert(out.data.end(), {p.begin, p.end, states->number(p.from), states->number(p.to)});
     out.waves.emplace_back(placed, static_cast<uint32_t>(wave.size()));
     placed += static_cast<uint32_t>(wave.size());
     left = std::move(later);
@@ -455,8 +457,13 @@ void put_texts(const Batch& batch, BatchLayout& out) {
 
 }  // namespace
 
-BatchLayout lay_out(const Batch& batch, size_t groups) {
+BatchLayout lay_out(const Batch& batch, std::span<const PagePool> pools) {
   BatchLayout out;
+  const size_t groups = pools.size();
+  const auto found = std::ranges::find_if(pools, &PagePool::has_states);
+  const PagePool* states = found == pools.end() ? nullptr : &*found;
+  ENSURE(states != nullptr || (batch.states.empty() && batch.snapshots.empty()),
+         "states without a group of them");
   const auto put = [&](std::span<const int32_t> values) {
     const auto at = static_cast<uint32_t>(out.data.size());
     out.data.insert(out.data.end(), values.begin(), values.end());
@@ -466,19 +473,20 @@ BatchLayout lay_out(const Batch& batch, size_t groups) {
   out.positions = put(batch.positions);
   out.ids = put(batch.ids);
   out.rows = put(batch.rows);
-  out.snapshots =
-      put(batch.snapshots.empty() ? std::vector<int32_t>(batch.ids.size(), -1)
-                                  : std::vector<int32_t>(batch.snapshots.begin(), batch.snapshots.end()));
+  std::vector<int32_t> snapshots(batch.ids.size(), -1);
+  for (size_t t = 0; t < batch.snapshots.size(); t++) snapshots[t] = states->number(batch.snapshots[t]);
+  out.snapshots = put(snapshots);
   std::vector<int32_t> starts, pages;
   for (const PageTable& table : batch.page_tables) {
+    const PagePool& pool = pools[starts.size() % groups];
     starts.push_back(static_cast<int32_t>(pages.size()));
-    pages.insert(pages.end(), table.begin(), table.end());
+    for (const PageId page : table) pages.push_back(pool.number(page));
   }
   ENSURE(groups == 0 || starts.size() % groups == 0, "{} page tables of {} groups", starts.size(), groups);
   out.starts = put(starts);
   put_texts(batch, out);
   put_tiles(batch, out);
-  put_parts(batch, out);
+  put_parts(batch, states, out);
   out.hidden = static_cast<uint32_t>(out.data.size());
   for (const float x : batch.hidden) out.data.push_back(std::bit_cast<int32_t>(x));
   out.pages = put(pages);  // last: their number grows, and no place of the others is to change with it

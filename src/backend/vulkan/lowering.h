@@ -7,11 +7,13 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <span>
 #include <vector>
 
-#include "backend/vulkan/memory.h"
+#include "backend/vulkan/pages.h"
 #include "backend/vulkan/programs.h"
 #include "backend/vulkan/prompt.h"
+#include "backend/vulkan/weights.h"
 
 namespace brass::vulkan {
 
@@ -70,19 +72,19 @@ struct BatchLayout {
   // All that commands depend on: equal ones may run again with other data.
   std::vector<uint32_t> key() const;
 };
-BatchLayout lay_out(const Batch& batch, size_t groups);
+// `pools`: of each group; what programs read names pages by their numbers there.
+BatchLayout lay_out(const Batch& batch, std::span<const PagePool> pools);
 
 struct Target {
   const Plan& plan;
   const Weights& weights;
   const std::vector<PagePool>& pools;
   Programs& programs;
-  const std::map<const Op*, uint64_t>& frequencies;  // of each rope_table
-  uint64_t arena;                                    // address
-  uint64_t batch;                                    // address of the layout's data
+  uint64_t arena;  // address
+  uint64_t batch;  // address of the layout's data
   const BatchLayout& layout;
   const MatrixUnit& unit;
-  const PromptMemory& memory;
+  PromptMemory memory;  // addresses
   PromptUse& use;
   uint32_t t, r;     // rows that the batch has
   uint64_t partial;  // attention of few rows: what its first program leaves; 0: there is none

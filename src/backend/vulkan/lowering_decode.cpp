@@ -357,7 +357,7 @@ class Decode : Operands {
     const uint32_t dim = width(v) / heads;
     const PagePool* pool = a != nullptr ? &d_.pools[a->group] : nullptr;
     const uint64_t part = pool == nullptr ? 0 : keys ? pool->layer(a->layer).k : pool->layer(a->layer).v;
-    const bool half = pool != nullptr && (keys ? pool->keys_are_half() : pool->values_are_half());
+    const uint32_t type = pool == nullptr ? 0 : number(keys ? pool->key_type() : pool->value_type());
     const auto gain_step = norm != nullptr && !norm->weights.empty() && file(*norm, 0).cols > dim ? dim : 0u;
     const auto* turn = rope != nullptr ? &rope->as<RopeAttrs>() : nullptr;
     Push push;
@@ -369,7 +369,7 @@ class Decode : Operands {
          << stride(x) << (rope != nullptr ? stride(rope->in[1]) : 0) << (pool != nullptr ? 0 : stride(v))
          << (norm != nullptr ? norm->as<NormAttrs>().eps : 0.0f);
     const Op& whose = write != nullptr ? *write : rope != nullptr ? *rope : *norm;
-    return add(whose, "heads", {dim, flag(pool != nullptr), flag(half), place}, push, heads, rows(v));
+    return add(whose, "heads", {dim, flag(pool != nullptr), type, place}, push, heads, rows(v));
   }
 
   Result<> heads() {
@@ -424,7 +424,7 @@ class Decode : Operands {
           << stride(q.x) << d_.pages << (q.norm != nullptr ? q.norm->as<NormAttrs>().eps : 0.0f);
     // What an earlier operation has left may still be read.
     TRY_VOID(add(o, "attend_split",
-                 {kSplitThreads, flag(pool.keys_are_half()), flag(pool.values_are_half()), a.k_dim, a.v_dim,
+                 {kSplitThreads, number(pool.key_type()), number(pool.value_type()), a.k_dim, a.v_dim,
                   together, group, a.kv_heads, flag(one), turn != nullptr ? turn->n_rot : 0u,
                   flag(turn != nullptr && turn->neox), q.place},
                  split, a.kv_heads * up(group, together), d_.pages, rows(o.out[0]), true));

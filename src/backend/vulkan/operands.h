@@ -8,6 +8,9 @@
 
 namespace brass::vulkan {
 
+// As kv.glsl has them.
+inline uint32_t number(KvType type) { return static_cast<uint32_t>(type); }
+
 struct Int8Rows {
   uint64_t codes = 0, pairs = 0;  // addresses
   uint64_t squares = 0;           // of values that lack their norm's factor (Placed::norm), rows as pairs

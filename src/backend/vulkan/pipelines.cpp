@@ -49,7 +49,7 @@ struct Outline {
   Weights weights;
   std::vector<PagePool> pools;
 
-  explicit Outline(std::unique_ptr<Context> opened) : context(std::move(opened)), programs(*context) {}
+  explicit Outline(std::unique_ptr<Context> opened) : context(std::move(opened)), programs(*context, "") {}
 };
 
 Result<MatrixUnit> unit_of(Outline& outline, const std::string& layout) {
@@ -62,23 +62,18 @@ Result<MatrixUnit> unit_of(Outline& outline, const std::string& layout) {
 
 Result<std::vector<std::vector<Dispatch>>> lower_text(Outline& outline, const Plan& plan,
                                                       const OneText& text) {
-  std::map<const Op*, uint64_t> frequencies;
-  for (const Op& op : plan.ops)
-    if (op.kind == OpKind::kRopeTable) frequencies[&op] = 0;
   const Batch batch = text.batch();
-  const BatchLayout layout = lay_out(batch, outline.pools.size());
-  const PromptMemory memory;
+  const BatchLayout layout = lay_out(batch, outline.pools);
   PromptUse use;
   return lower_plan({.plan = plan,
                      .weights = outline.weights,
                      .pools = outline.pools,
                      .programs = outline.programs,
-                     .frequencies = frequencies,
                      .arena = 0,
                      .batch = 0,
                      .layout = layout,
                      .unit = outline.unit,
-                     .memory = memory,
+                     .memory = {},
                      .use = use,
                      .t = static_cast<uint32_t>(text.ids.size()),
                      .r = static_cast<uint32_t>(text.rows.size()),
@@ -89,13 +84,13 @@ Result<std::vector<std::vector<Dispatch>>> lower_text(Outline& outline, const Pl
 }  // namespace
 
 Result<PipelineList> list_pipelines(const std::shared_ptr<const Graph>& graph, const PipelineQuery& query) {
-  Outline outline(TRY(Context::open(query.device, true, true)));
+  Outline outline(TRY(Context::open({.index = query.device, .describe_pipelines = true})));
   const VulkanInfo& info = outline.context->info();
   if (!outline.context->describes_pipelines())
     return fail("{}: the driver does not describe pipelines (VK_KHR_pipeline_executable_properties)",
                 info.name);
   outline.unit = TRY(unit_of(outline, query.matrix_layout));
-  outline.weights.outline(*graph);
+  TRY_VOID(outline.weights.outline(*graph));
   for (const MemoryGroup& group : graph->groups)
     outline.pools.emplace_back(group, KvType::kF16, KvType::kF16);
   const Caps caps = vulkan_caps(info.name, KvType::kF16, KvType::kF16);

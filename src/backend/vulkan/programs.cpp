@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/hash.h"
 
 namespace brass::vulkan {
 namespace {
@@ -22,7 +23,19 @@ const Code& code_of(std::string_view name) {
   ENSURE(false, "no program '{}'", name);
 }
 
+// A number that changes with any of the programs.
+uint64_t build_number() {
+  uint64_t hash = kFnvBasis;
+  for (const Code& code : kCodes)
+    hash = fnv1a({reinterpret_cast<const char*>(code.words.data()), code.words.size_bytes()},
+                 fnv1a(code.name, hash));
+  return hash;
+}
+
 }  // namespace
+
+Programs::Programs(const Context& context, const std::string& cache_folder)
+    : context_(context), cache_(context, cache_folder, cache_folder.empty() ? 0 : build_number()) {}
 
 bool Programs::has(std::string_view name) {
   return std::ranges::any_of(kCodes, [&](const Code& code) { return code.name == name; });
@@ -88,7 +101,7 @@ Result<VkPipeline> Programs::make(const std::string& name, const std::vector<uin
       .layout = layout_};
   VkPipeline pipeline = VK_NULL_HANDLE;
   const VkResult result =
-      vkCreateComputePipelines(context_.device(), VK_NULL_HANDLE, 1, &create, nullptr, &pipeline);
+      vkCreateComputePipelines(context_.device(), cache_.handle(), 1, &create, nullptr, &pipeline);
   vkDestroyShaderModule(context_.device(), shader, nullptr);
   if (result != VK_SUCCESS)
     return std::unexpected(std::move(vk_error("vkCreateComputePipelines", result).error()).within(name));

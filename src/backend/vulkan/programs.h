@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/vulkan/context.h"
+#include "backend/vulkan/pipeline_cache.h"
 
 namespace brass::vulkan {
 
@@ -22,7 +22,8 @@ class Programs {
  public:
   using Key = std::pair<std::string, std::vector<uint32_t>>;  // name, constants
 
-  explicit Programs(const Context& context) : context_(context) {}
+  // `cache_folder`: where compiled programs are kept from start to start; empty: nowhere.
+  Programs(const Context& context, const std::string& cache_folder);
   ~Programs();
   Programs(const Programs&) = delete;
 
@@ -40,6 +41,7 @@ class Programs {
   Result<VkPipeline> make(const std::string& name, const std::vector<uint32_t>& constants, bool by_lanes);
 
   const Context& context_;
+  PipelineCache cache_;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   std::map<Key, VkPipeline> pipelines_;
 };

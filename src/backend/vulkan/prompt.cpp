@@ -162,15 +162,15 @@ Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs,
 
 // ---- memory
 
-Result<bool> PromptMemory::grow(const Context& context, const Plan& plan, const MatrixUnit& unit) {
-  uint64_t weight_bytes = 0, row_bytes = 0, scale_bytes = 0, list_bytes = 0, gate_bytes = 0;
+PromptMemory prompt_bytes(const Plan& plan, const MatrixUnit& unit) {
+  PromptMemory most;
   for (const Op& op : plan.ops) {
     if (op.out.empty()) continue;
     const uint64_t t = plan.value(op.out[0]).rows == Rows::kT ? plan.key.t : plan.key.r;
     if (t <= kFewRows) continue;
     if (op.kind == OpKind::kDeltaNet) {
       const auto& a = op.as<DeltaAttrs>();
-      gate_bytes = std::max(gate_bytes, 8 * t * (a.k_heads + a.v_heads));
+      most.gates = std::max(most.gates, 8 * t * (a.k_heads + a.v_heads));
     }
     if (!unit.there() || (!is_dense_product(op) && op.kind != OpKind::kMoeLinear)) continue;
     const TiledWeights w = tiled(plan, unit, op);
@@ -179,25 +179,13 @@ Result<bool> PromptMemory::grow(const Context& context, const Plan& plan, const 
       const auto& a = op.as<ExpertAttrs>();
       if (a.own_input) n *= a.used;
       const ExpertLists by_expert{a.experts, static_cast<uint32_t>(t) * a.used, unit.run()};
-      list_bytes = std::max(list_bytes, by_expert.bytes());
+      most.lists = std::max(most.lists, by_expert.bytes());
     }
-    if (!is_direct(unit, plan.weight(op.weights[0]))) weight_bytes = std::max(weight_bytes, w.piece_bytes());
-    row_bytes = std::max(row_bytes, n * w.depth() * 2);
-    scale_bytes = std::max(scale_bytes, n * 4);
+    if (!is_direct(unit, plan.weight(op.weights[0]))) most.weights = std::max(most.weights, w.piece_bytes());
+    most.rows = std::max(most.rows, n * w.depth() * 2);
+    most.scales = std::max(most.scales, n * 4);
   }
-  bool moved = false;
-  const auto make = [&](Buffer& buffer, uint64_t bytes, std::string_view what) -> Result<> {
-    if (bytes <= buffer.bytes()) return {};
-    buffer = TRY(context.make_buffer(bytes, false, what));
-    moved = true;
-    return {};
-  };
-  TRY_VOID(make(weights, weight_bytes, "the weights of a product as f16"));
-  TRY_VOID(make(rows, row_bytes, "the rows of a product as f16"));
-  TRY_VOID(make(scales, scale_bytes, "the scales of rows"));
-  TRY_VOID(make(lists, list_bytes, "rows by expert"));
-  TRY_VOID(make(gates, gate_bytes, "the gates of a delta rule"));
-  return moved;
+  return most;
 }
 
 // ---- operations
@@ -218,7 +206,7 @@ class Prompt : public Emit {
       case OpKind::kAttention: {
         const auto& a = op_.as<AttentionAttrs>();
         const PagePool& pool = d_.pools[a.group];
-        return out_rows() > kFewRows && pool.keys_are_half() && pool.values_are_half() && fits(a.k_dim) &&
+        return out_rows() > kFewRows && fits(pool.key_type()) && fits(pool.value_type()) && fits(a.k_dim) &&
                fits(a.v_dim);
       }
       case OpKind::kActMul:
@@ -242,6 +230,8 @@ class Prompt : public Emit {
   }
 
  private:
+  // Types whose values are f16, or are made so without loss that counts; bf16 reaches further.
+  static bool fits(KvType type) { return type == KvType::kF16 || type == KvType::kInt8; }
   // Dimensions of a head whose tiles a subgroup can hold in registers.
   bool fits(uint32_t dim) const {
     return dim <= 256 && dim % d_.unit.tile.depth == 0 && dim % d_.unit.tile.columns == 0;
@@ -267,8 +257,8 @@ class Prompt : public Emit {
     const bool joined = up >= 0;
     const uint32_t n = rows(x) * parts, width = std::min(n, kMaxGroups);
     Push push;
-    push << at(x) << (joined ? at(up) : 0) << d_.memory.rows.address() << d_.memory.scales.address() << n
-         << cols << parts << stride(x) << round_up(cols, kDepth) / 32 << (joined ? stride(up) : 0) << kind;
+    push << at(x) << (joined ? at(up) : 0) << d_.memory.rows << d_.memory.scales << n << cols << parts
+         << stride(x) << round_up(cols, kDepth) / 32 << (joined ? stride(up) : 0) << kind;
     return add("to_halves", {2 * kThreads, flag(joined)}, push, width, divide_up(n, width), 1, true);
   }
 
@@ -309,8 +299,8 @@ class Prompt : public Emit {
   // Matrices [first, first + w.matrices) of the operation's weight, or its rows [begin, begin + w.rows), as tiles.
   Result<> expand(const TiledWeights& w, uint32_t begin, uint64_t counts, bool barrier) {
     Push push;
-    push << gpu(0).address << gpu(0).grid << d_.memory.weights.address() << counts << gpu(0).row_bytes
-         << w.cols << w.rows << begin << w.row_tiles() << w.column_tiles();
+    push << gpu(0).address << gpu(0).grid << d_.memory.weights << counts << gpu(0).row_bytes << w.cols
+         << w.rows << begin << w.row_tiles() << w.column_tiles();
     push_slice(push, file(0).slice);
     push << flag(counts != 0);
     return add(by_format("expand", 0), constants(), push, divide_up(w.row_tiles(), 4),
@@ -333,11 +323,11 @@ class Prompt : public Emit {
       push_slice(push, file(0).slice);
       push << o.begin;
     } else {
-      push << d_.memory.weights.address() << w.row_tiles();
+      push << d_.memory.weights << w.row_tiles();
     }
-    push << d_.memory.rows.address() << d_.memory.scales.address() << o.bias << out() << o.tiles << o.order
-         << w.rows << w.depth() << out_rows() << out_stride() << o.begin << o.first << w.matrices << o.used
-         << flag(o.own_input) << o.begin << flag(o.bias != 0);
+    push << d_.memory.rows << d_.memory.scales << o.bias << out() << o.tiles << o.order << w.rows << w.depth()
+         << out_rows() << out_stride() << o.begin << o.first << w.matrices << o.used << flag(o.own_input)
+         << o.begin << flag(o.bias != 0);
     std::vector<uint32_t> shape = {2, o.narrow ? 4u : 8u, flag(o.grouped), d_.unit.row_bit};
     shape.insert(shape.end(), d_.unit.places.begin(), d_.unit.places.end());
     std::string program = direct ? by_format("direct", 0) : "matrix_product";
@@ -379,7 +369,7 @@ class Prompt : public Emit {
   Result<bool> group_rows(const ExpertAttrs& a, const ExpertLists& lists) {
     if (d_.use.route == op_.in[1]) return false;
     d_.use.route = op_.in[1];
-    const uint64_t at = d_.memory.lists.address();
+    const uint64_t at = d_.memory.lists;
     Push push;
     push << in(1) << at << at + uint64_t{4} * lists.order() << at + uint64_t{4} * lists.tiles()
          << lists.entries << a.used << in_stride(1);
@@ -394,7 +384,7 @@ class Prompt : public Emit {
     const ExpertLists lists{a.experts, out_rows() * a.used, d_.unit.run()};
     const bool grouped = TRY(group_rows(a, lists));
     const bool halved = TRY(halve_rows(all.cols, a.own_input ? a.used : 1));
-    const uint64_t at = d_.memory.lists.address();
+    const uint64_t at = d_.memory.lists;
     bool behind =
         halved && !grouped;  // tiles are made for experts that are wanted, so the lists must be there
     const uint32_t piece = direct ? a.experts : all.matrices_of_piece();
@@ -428,7 +418,8 @@ class Prompt : public Emit {
          << a.q_heads << a.q_heads / a.kv_heads << static_cast<uint32_t>(std::max(a.window, 0)) << a.scale
          << a.softcap << a.temperature << std::max(a.temperature_length, 1u) << flag(a.sinks) << in_stride(0)
          << out_stride() << d_.layout.tile_count;
-    std::vector<uint32_t> all = constants({a.k_dim, a.v_dim});
+    std::vector<uint32_t> all =
+        constants({a.k_dim, a.v_dim, number(pool.key_type()), number(pool.value_type())});
     all[3] = kRowsOfTile / d_.unit.tile.rows * d_.unit.lanes;
     return add("flash", all, push, d_.layout.tile_count, a.q_heads);
   }

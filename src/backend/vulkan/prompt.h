@@ -1,6 +1,6 @@
 // Steps of many rows: what they compute by the matrix unit, and the memory that they need besides the plan's values.
 //
-// Owns: the choice of programs for many rows, the matrix unit's tiles, scratch memory. Must not know: queues, how commands are
+// Owns: the choice of programs for many rows, the matrix unit's tiles, what they keep in scratch memory. Must not know: queues, how commands are
 // recorded. Invariants: up to kFewRows rows nothing here is used; above, a row's bits do not depend on how many there are.
 // Scratch memory lives across the steps of one recording only, which goes through the steps in order (PromptUse).
 #pragma once
@@ -8,8 +8,8 @@
 #include <array>
 #include <optional>
 
-#include "backend/vulkan/memory.h"
 #include "backend/vulkan/programs.h"
+#include "backend/vulkan/weights.h"
 #include "plan/plan.h"
 
 namespace brass::vulkan {
@@ -43,18 +43,15 @@ Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs,
 // What the probe would find, for a device that runs nothing; `values` as matrix_probe.comp writes them.
 MatrixUnit matrix_unit_of(const VulkanInfo& info, std::span<const float> values, uint64_t piece_bytes);
 
-// Scratch memory, as large as the largest step of any plan needs.
+// Scratch memory for steps of many rows, as large as the largest step needs. Bytes, or addresses.
 struct PromptMemory {
-  Buffer weights;  // of a product, or a piece of it, as tiles
-  Buffer rows;     // of its input as f16,
-  Buffer scales;   // and what they are multiplied by
-  Buffer lists;    // rows by expert
-  Buffer gates;    // of the delta rule
-
-  std::array<const Buffer*, 5> all() const { return {&weights, &rows, &scales, &lists, &gates}; }
-  // Makes room for a plan; whether something moved.
-  Result<bool> grow(const Context& context, const Plan& plan, const MatrixUnit& unit);
+  uint64_t weights = 0;  // of a product, or a piece of it, as tiles
+  uint64_t rows = 0;     // of its input as f16,
+  uint64_t scales = 0;   // and what they are multiplied by
+  uint64_t lists = 0;    // rows by expert
+  uint64_t gates = 0;    // of the delta rule
 };
+PromptMemory prompt_bytes(const Plan& plan, const MatrixUnit& unit);
 
 // What scratch memory holds at this point of the recording.
 struct PromptUse {

@@ -8,8 +8,8 @@
 #include "common.glsl"
 #include "subgroups.glsl"
 #include "attend.glsl"
-layout(constant_id = 2) const uint kKeyHalf = 0;  // f16, else f32
-layout(constant_id = 3) const uint kValueHalf = 0;
+layout(constant_id = 2) const uint kKeyType = 0;  // kv.glsl
+layout(constant_id = 3) const uint kValueType = 0;
 layout(constant_id = 4) const uint kKeyDim = 64;
 layout(constant_id = 5) const uint kValueDim = 64;
 layout(constant_id = 6) const uint kHeads = 1;
@@ -48,26 +48,12 @@ const uint kHeadValues = (kHeads + 1) * kKeyDim;
 shared float head_values[kOne != 0 ? kHeadValues : 1];
 shared float head_gains[kOne != 0 && kNorm != 0 ? 2 * kKeyDim : 1];
 shared float angles[kOne != 0 && kRotated > 0 ? kRotated : 1];
-// As they lie in a page (halves in .xy). Floats would not do: NVIDIA's compiler takes what is packed to halves and unpacked
+// As they lie in a page (bits_of). Floats would not do: NVIDIA's compiler takes what is packed to halves and unpacked
 // again for the float that it was.
 shared uvec4 new_key[kOne != 0 ? kKeyQuads : 1], new_value[kOne != 0 ? kValueQuads : 1];
 float gain_of(uint which, uint i) { return head_gains[which * kKeyDim + i]; }
 float angle_of(uint i) { return angles[i]; }
 #include "head_parts.glsl"
-
-uvec4 bits_of(vec4 x, uint is_half) {
-  return is_half == 0 ? floatBitsToUint(x) : uvec4(packHalf2x16(x.xy), packHalf2x16(x.zw), 0, 0);
-}
-vec4 four_of(uvec4 bits, uint is_half) {
-  return is_half == 0 ? uintBitsToFloat(bits) : vec4(unpackHalf2x16(bits.x), unpackHalf2x16(bits.y));
-}
-void write_four(uint64_t at, uint i, uint is_half, uvec4 bits) {
-  if (is_half == 0) {
-    VectorsOut(at).v[i] = uintBitsToFloat(bits);
-  } else {
-    PairsOut(at).v[i] = bits.xy;
-  }
-}
 
 // What a row that is alone brings, thread by thread: nothing of it depends on where the row's pages lie.
 const uint kHeadTurns = (kHeadValues + kThreads - 1) / kThreads, kGainTurns = (2 * kKeyDim + kThreads - 1) / kThreads,
@@ -120,29 +106,35 @@ vec4 four_of_head(uint at) {
 void make_new(uint64_t page, uint slot, uint kv_head, vec4 value, bool writes) {
   const uint row = slot * kKvHeads + kv_head;
   for (uint i = thread_index(); i < kKeyQuads; i += kThreads) {
-    const uvec4 bits = bits_of(four_of_head(kHeads * kKeyDim + 4 * i), kKeyHalf);
+    Sizes sizes = no_sizes();
+    if (kKeyType == kInt8)
+      for (uint d = i / 8 * kScaled; d < min((i / 8 + 1) * kScaled, kKeyDim); ++d)
+        see(sizes, head_values[kHeads * kKeyDim + d]);
+    const uvec4 bits = bits_of(four_of_head(kHeads * kKeyDim + 4 * i), kKeyType, sizes);
     new_key[i] = bits;
-    if (writes) write_four(page + p.k_at, row * kKeyQuads + i, kKeyHalf, bits);
+    if (writes) write_four(page + p.k_at, kKvHeads, kKeyDim, row, i, kKeyType, bits);
   }
   for (uint i = thread_index(); i < kValueQuads; i += kThreads) {
-    const uvec4 bits = bits_of(value, kValueHalf);
+    Sizes sizes = no_sizes();
+    if (kValueType == kInt8)
+      for (uint q = i / 8 * 8; q < min((i / 8 + 1) * 8, kValueQuads); ++q) {
+        const vec4 x = Vectors(p.v).v[kv_head * kValueQuads + q];
+        [[unroll]] for (uint j = 0; j < 4; ++j) see(sizes, x[j]);
+      }
+    const uvec4 bits = bits_of(value, kValueType, sizes);
     new_value[i] = bits;
-    if (writes) write_four(page + p.v_at, row * kValueQuads + i, kValueHalf, bits);
+    if (writes) write_four(page + p.v_at, kKvHeads, kValueDim, row, i, kValueType, bits);
   }
 }
 
-// As they lie there: what is made of them waits for them.
-uvec4 load_four(uint64_t at, uint i, uint is_half) {
-  return is_half == 0 ? floatBitsToUint(Vectors(at).v[i]) : uvec4(Pairs(at).v[i], 0, 0);
-}
 void load_keys(uint64_t at, uint row, uint part, uint from, out uvec4 keys[kTogether]) {
   [[unroll]] for (uint j = 0; j < kTogether; ++j)
-    keys[j] = load_four(at, row + min(part + (from + j) * kKeyParts, kKeyQuads - 1), kKeyHalf);
+    keys[j] = load_four(at, kKvHeads, kKeyDim, row, min(part + (from + j) * kKeyParts, kKeyQuads - 1), kKeyType);
 }
 void load_values(uint64_t at, uint kv_head, uint slice, uint quad, uint from, out uvec4 values[kTogether]) {
   [[unroll]] for (uint j = 0; j < kTogether; ++j) {
     const uint row = min(slice + (from + j) * kSlices, kPageTokens - 1) * kKvHeads + kv_head;
-    values[j] = load_four(at, row * kValueQuads + quad, kValueHalf);
+    values[j] = load_four(at, kKvHeads, kValueDim, row, quad, kValueType);
   }
 }
 
@@ -171,7 +163,7 @@ void main() {
   // The first keys and values are under way while the heads are made. What lies at positions that the row does not see is
   // not used. Neighbours share a position's key.
   const uint slot = thread / kKeyParts, part = thread % kKeyParts;
-  const uint key_row = (slot * kKvHeads + kv_head) * kKeyQuads;
+  const uint key_row = slot * kKvHeads + kv_head;
   const uint slice = min(thread / kValueQuads, kSlices - 1), quad = thread % kValueQuads;
   uvec4 keys[kTogether], values[kTogether];
   load_keys(at + p.k_at, key_row, part, 0, keys);
@@ -201,7 +193,7 @@ void main() {
         const uint i = part + (from + j) * kKeyParts;
         if (i >= kKeyQuads) break;
         if (kOne != 0 && slot == new_slot) keys[j] = new_key[i];
-        const vec4 key = four_of(keys[j], kKeyHalf);
+        const vec4 key = four_of(keys[j], kKeyType);
         [[unroll]] for (uint h = 0; h < kHeads; ++h) {
           const vec4 q = room[h * kKeyQuads + i];
           sum[h] = fma(key.x, q.x, fma(key.y, q.y, fma(key.z, q.z, fma(key.w, q.w, sum[h]))));
@@ -249,7 +241,7 @@ void main() {
       [[unroll]] for (uint j = 0; j < kTogether; ++j) {
         const uint other = slice + (from + j) * kSlices, here = page * kPageTokens + other;
         if (kOne != 0 && other == new_slot) values[j] = new_value[quad];
-        const vec4 value = four_of(values[j], kValueHalf);
+        const vec4 value = four_of(values[j], kValueType);
         // What lies where nothing is seen may be no number: it is left out, not weighed with 0.
         if (other < kPageTokens && here >= begin && here <= position) {
           [[unroll]] for (uint h = 0; h < kHeads; ++h)

@@ -50,9 +50,10 @@ void main() {
       const uint slot = i * kLanes + lane, here = page * kPageTokens + slot;
       s[i] = -kInfinity;
       if (here >= begin && here <= position) {
-        const uint key = (slot * heads + kv_head) * p.k_dim, query = t * p.q_stride + head * p.k_dim;
+        const uint key = slot * heads + kv_head, query = t * p.q_stride + head * p.k_dim;
         float dot = 0.0;
-        for (uint d = 0; d < p.k_dim; ++d) dot += p.q.v[query + d] * read_value(at + p.k_at, key + d, kKeyHalf);
+        for (uint d = 0; d < p.k_dim; ++d)
+          dot += p.q.v[query + d] * read_value(at + p.k_at, heads, p.k_dim, key, d, kKeyType);
         s[i] = dot * factor;
         if (p.softcap != 0.0) s[i] = p.softcap * tanh_of(s[i] / p.softcap);
       }
@@ -76,7 +77,7 @@ void main() {
       for (uint j = 0; j < kPageTokens; ++j) {
         const uint other = page * kPageTokens + j;
         if (other < begin || other > position) continue;
-        add += score[j] * read_value(at + p.v_at, (j * heads + kv_head) * p.v_dim + d, kValueHalf);
+        add += score[j] * read_value(at + p.v_at, heads, p.v_dim, j * heads + kv_head, d, kValueType);
       }
       sum[i] = sum[i] * kept + add;
     }

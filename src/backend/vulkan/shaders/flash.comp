@@ -1,15 +1,18 @@
 #version 460
 // Attention of many rows by the matrix unit: a workgroup is 64 rows of one sequence in one query head, a subgroup kTileM of
-// them. Keys and values (f16) go by kStep positions with a running softmax; where steps begin depends on positions alone, and a
+// them. Keys and values (f16, int8 made f16) go by kStep positions with a running softmax; where steps begin depends on positions alone, and a
 // step in which a row sees nothing changes nothing of it, so its bits do not depend on its neighbours.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #include "common.glsl"
 #include "matrix.glsl"
+#include "kv.glsl"
 layout(constant_id = 6) const uint kKeyDim = 128;
 layout(constant_id = 7) const uint kValueDim = 128;
-const uint kPageTokens = 64, kStep = 32, kRowsOfTile = 64;
+layout(constant_id = 8) const uint kKeyType = 1;  // kF16 or kInt8
+layout(constant_id = 9) const uint kValueType = 1;
+const uint kStep = 32, kRowsOfTile = 64;
 const uint kKeyTiles = kKeyDim / kTileK, kValueTiles = kValueDim / kTileN, kStepTiles = kStep / kTileN;
 const uint kKeyUnits = kKeyDim / 8, kValueUnits = kValueDim / 8;  // of a position
 const uint kMostUnits = kKeyUnits > kValueUnits ? kKeyUnits : kValueUnits, kPitch = kMostUnits + 1;
@@ -39,6 +42,22 @@ shared float q_factor[kRowsOfTile];
 
 uint64_t page_at(uint table, uint position) {
   return p.pool + uint64_t(p.batch.v[table + position / kPageTokens]) * p.page_bytes;
+}
+
+// Eight neighbours of head h as they lie: halves; or codes, and their scale.
+uvec4 unit_of(uint64_t part, uint heads, uint units, uint h, uint unit, uint type) {
+  if (type == kInt8)
+    return uvec4(Pairs(part).v[h * units + unit], floatBitsToUint(Floats(scales_at(part, heads, 8 * units, h)).v[unit / 4]), 0);
+  return Units(part + uint64_t(h) * units * 16).v[unit];
+}
+uvec4 halves_of(uvec4 loaded, uint type) {
+  if (type != kInt8) return loaded;
+  uvec4 words;
+  [[unroll]] for (uint i = 0; i < 4; ++i) {
+    const int codes = int(loaded[i / 2]) >> 16 * (i % 2);
+    words[i] = packHalf2x16(uintBitsToFloat(loaded.z) * vec2(bitfieldExtract(codes, 0, 8), bitfieldExtract(codes, 8, 8)));
+  }
+  return words;
 }
 
 void main() {
@@ -104,27 +123,27 @@ void main() {
   uvec4 loaded[kLoads];
 // Positions key … of keys or values: values outside of what the rows see are zeros, for there may be anything. All are loaded, and
 // chosen from afterwards: a load under a condition is waited for.
-#define LOAD(key, at, units, all)                                                                                  \
-  {                                                                                                                \
-    const uint64_t page = page_at(table, key) + at;                                                                \
-    [[unroll]] for (uint i = 0; i < kLoads; ++i) {                                                                 \
-      const uint u = thread + i * kThreads, j = u / units, here = key + j;                                         \
-      const bool there = j < kStep && (all || (here >= first_key && here <= last_key));                            \
-      Units from = Units(page + uint64_t((key % kPageTokens + min(j, kStep - 1)) * heads + kv_head) * units * 16); \
-      const uvec4 found = from.v[u % units];                                                                       \
-      loaded[i] = there ? found : uvec4(0);                                                                        \
-    }                                                                                                              \
+#define LOAD(key, at, units, type, all)                                                       \
+  {                                                                                           \
+    const uint64_t page = page_at(table, key) + at;                                           \
+    [[unroll]] for (uint i = 0; i < kLoads; ++i) {                                            \
+      const uint u = thread + i * kThreads, j = u / units, here = key + j;                    \
+      const bool there = j < kStep && (all || (here >= first_key && here <= last_key));       \
+      const uint h = (key % kPageTokens + min(j, kStep - 1)) * heads + kv_head;               \
+      const uvec4 found = unit_of(page, heads, units, h, u % units, type);                    \
+      loaded[i] = there ? found : uvec4(0);                                                   \
+    }                                                                                         \
   }
-#define STORE(units)                                                                    \
-  [[unroll]] for (uint i = 0; i < kLoads; ++i) {                                        \
-    const uint u = thread + i * kThreads;                                               \
-    if (u < kStep * units) memory[u / units * kPitch + u % units] = loaded[i];          \
+#define STORE(units, type)                                                                         \
+  [[unroll]] for (uint i = 0; i < kLoads; ++i) {                                                   \
+    const uint u = thread + i * kThreads;                                                          \
+    if (u < kStep * units) memory[u / units * kPitch + u % units] = halves_of(loaded[i], type);    \
   }
   const uint begin_key = first_key / kStep * kStep, last_step = last_key / kStep * kStep;
-  LOAD(begin_key, p.k_at, kKeyUnits, true)
+  LOAD(begin_key, p.k_at, kKeyUnits, kKeyType, true)
   for (uint key = begin_key; key <= last_key; key += kStep) {
-    STORE(kKeyUnits)
-    LOAD(key, p.v_at, kValueUnits, false)
+    STORE(kKeyUnits, kKeyType)
+    LOAD(key, p.v_at, kValueUnits, kValueType, false)
     barrier();
     {
       [[unroll]] for (uint j = 0; j < kStepTiles; ++j) {
@@ -183,9 +202,9 @@ void main() {
       }
     }
     barrier();
-    STORE(kValueUnits)
+    STORE(kValueUnits, kValueType)
     const uint after = min(key + kStep, last_step);
-    LOAD(after, p.k_at, kKeyUnits, true)
+    LOAD(after, p.k_at, kKeyUnits, kKeyType, true)
     barrier();
     {
       [[unroll]] for (uint k = 0; k < kStep / kTileK; ++k) {

@@ -4,14 +4,11 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "lanes.glsl"
+#include "kv.glsl"
 layout(constant_id = 1) const uint kDim = 64;
 layout(constant_id = 2) const uint kToPages = 0;
-layout(constant_id = 3) const uint kHalf = 0;  // pages are of f16, else of f32
+layout(constant_id = 3) const uint kType = 0;  // of the pages: kv.glsl
 layout(constant_id = 4) const uint kNorm = 0;  // 0: none, 1: before the rotation, 2: behind it
-const uint kPageTokens = 64;
-layout(buffer_reference, std430, buffer_reference_align = 2) buffer Halves {
-  uint16_t v[];
-};
 layout(push_constant) uniform Push {
   Floats x;
   uint64_t gain;
@@ -35,14 +32,14 @@ float angle_of(uint i) { return Floats(p.table).v[gl_WorkGroupID.y * p.table_str
 void main() {
   const uint lane = gl_LocalInvocationID.x, head = gl_WorkGroupID.x, t = gl_WorkGroupID.y;
   uint64_t page = 0;
-  uint at = t * p.y_stride + head * kDim;
+  uint h = 0;
   if (kToPages != 0) {
     const int sequence = p.batch.v[t];
     if (sequence < 0) return;
     const uint position = uint(p.batch.v[p.positions_at + t]);
     const uint start = uint(p.batch.v[p.starts_at + uint(sequence) * (p.groups_group >> 16) + (p.groups_group & 65535)]);
     page = p.y + uint64_t(p.batch.v[p.pages_at + start + position / kPageTokens]) * p.page_bytes;
-    at = (position % kPageTokens * p.heads + head) * kDim;
+    h = position % kPageTokens * p.heads + head;
   }
   for (uint i = lane; i < kDim; i += kLanes) head_values[i] = p.x.v[t * p.x_stride + head * kDim + i];
   meet();
@@ -51,11 +48,13 @@ void main() {
   if (kNorm == 2) norm_head(0, kDim, head, p.eps);
   for (uint i = lane; i < kDim; i += kLanes) {
     if (kToPages == 0) {
-      Output(p.y).v[at + i] = head_values[i];
-    } else if (kHalf != 0) {
-      Halves(page).v[at + i] = uint16_t(packHalf2x16(vec2(head_values[i], 0.0)));
+      Output(p.y).v[t * p.y_stride + head * kDim + i] = head_values[i];
     } else {
-      Output(page).v[at + i] = head_values[i];
+      Sizes sizes = no_sizes();
+      const uint begin = i / kScaled * kScaled;
+      if (kType == kInt8)
+        for (uint j = begin; j < min(begin + kScaled, kDim); ++j) see(sizes, head_values[j]);
+      write_value(page, p.heads, kDim, h, i, kType, head_values[i], sizes);
     }
   }
 }

@@ -1,0 +1,89 @@
+#include "backend/vulkan/scratch.h"
+
+#include <algorithm>
+
+namespace brass::vulkan {
+namespace {
+
+// Numbers that a batch of a plan takes at most (BatchLayout).
+uint64_t batch_numbers(const Plan& plan, const StepSizes& sizes) {
+  const uint64_t t = plan.key.t, r = plan.key.r, tables = uint64_t{sizes.sequences} * sizes.groups;
+  uint64_t hidden = 0;
+  for (const Op& op : plan.ops)
+    if (op.kind == OpKind::kHiddenIn) hidden = t * plan.value(op.out[0]).width;
+  const uint64_t by_row = 6 * t;       // sequences, positions, ids, snapshots, newest, zeros
+  const uint64_t tiles_parts = 6 * t;  // tiles of two numbers, parts of four: at most one a row
+  return by_row + tiles_parts + 3 * r + tables * (1 + sizes.pages) + hidden;
+}
+
+}  // namespace
+
+ScratchBytes ScratchBytes::operator|(const ScratchBytes& o) const {
+  ScratchBytes both;
+  both.values = std::max(values, o.values);
+  both.results = std::max(results, o.results);
+  both.batch = std::max(batch, o.batch);
+  both.partial = std::max(partial, o.partial);
+  both.prompt = {.weights = std::max(prompt.weights, o.prompt.weights),
+                 .rows = std::max(prompt.rows, o.prompt.rows),
+                 .scales = std::max(prompt.scales, o.prompt.scales),
+                 .lists = std::max(prompt.lists, o.prompt.lists),
+                 .gates = std::max(prompt.gates, o.prompt.gates)};
+  return both;
+}
+
+std::map<ValueId, uint64_t> result_places(const Plan& plan) {
+  std::map<ValueId, uint64_t> places;
+  uint64_t bytes = 0;
+  for (size_t v = 0; v < plan.values.size(); v++) {
+    const Placed& placed = plan.placed[v];
+    if (placed.storage == Storage::kInternal || placed.last < plan.steps.size()) continue;
+    places[static_cast<ValueId>(v)] = bytes;
+    bytes += (placed.bytes + 255) / 256 * 256;
+  }
+  return places;
+}
+
+ScratchBytes scratch_bytes(const Plan& plan, const MatrixUnit& unit, const StepSizes& sizes) {
+  ScratchBytes out{.values = plan.arena_bytes,
+                   .batch = 4 * batch_numbers(plan, sizes),
+                   .partial = partial_bytes(plan, pages_of_commands(sizes.pages)),
+                   .prompt = prompt_bytes(plan, unit)};
+  for (const auto& [v, at] : result_places(plan))
+    out.results = std::max(out.results, at + (plan.place(v).bytes + 255) / 256 * 256);
+  return out;
+}
+
+Result<bool> Scratch::grow(const Context& context, const ScratchBytes& bytes) {
+  Buffer* const all[] = {&values_, &results_, &batch_, &partial_, &weights_,
+                         &rows_,   &scales_,  &lists_, &gates_};
+  size_t i = 0;
+  Result<bool> moved = false;
+  each_scratch(bytes, [&](std::string_view what, uint64_t wanted, bool host) {
+    Buffer& buffer = *all[i++];
+    if (!moved || wanted <= buffer.bytes()) return;
+    buffer = Buffer();  // first, so that old and new need not fit together
+    Result<Buffer> made = context.make_buffer(wanted, host, what);
+    if (!made) {
+      moved = std::unexpected(std::move(made.error()));
+      return;
+    }
+    buffer = std::move(*made);
+    moved = true;
+  });
+  return moved;
+}
+
+PromptMemory Scratch::prompt() const {
+  return {.weights = weights_.address(),
+          .rows = rows_.address(),
+          .scales = scales_.address(),
+          .lists = lists_.address(),
+          .gates = gates_.address()};
+}
+
+std::vector<const Buffer*> Scratch::written() const {
+  return {&values_, &partial_, &weights_, &rows_, &scales_, &lists_, &gates_};
+}
+
+}  // namespace brass::vulkan
