@@ -29,13 +29,14 @@ MAY_USE = {
     "backend/ref": ["backend"],
     "backend/cpu": ["backend"],
     "backend/vulkan": ["backend"],
+    "backend/split": ["backend"],
     "report": ["base"],
     "text": ["base"],
     "runtime": ["model", "plan", "backend", "text"],
     "hub": ["base"],
-    "app": ["runtime", "hub", "report", "backend/ref", "backend/cpu", "backend/vulkan"],
+    "app": ["runtime", "hub", "report", "backend/ref", "backend/cpu", "backend/vulkan", "backend/split"],
 }
-PUBLIC_HEADERS = {"backend/ref": "backend/ref/ref.h", "backend/cpu": "backend/cpu/device.h", "backend/vulkan": "backend/vulkan/device.h"}
+PUBLIC_HEADERS = {"backend/ref": "backend/ref/ref.h", "backend/cpu": "backend/cpu/device.h", "backend/vulkan": "backend/vulkan/device.h", "backend/split": "backend/split/split.h"}
 # The name that CMake uses for the library of a layer, where it is not the folder's last part.
 LIBRARIES = {"device": "backend"}
 # Vocabularies and file metadata have kinds that share names with architectures.

@@ -60,10 +60,13 @@ struct Kind {
 report::Ledger make_ledger(const Plan& plan, uint64_t depth) {
   const Sizes sizes{.t = 1, .r = 1, .s = depth};
   std::map<GroupKey, uint64_t> groups;
-  for (const Step& step : plan.steps)
-    for (const uint32_t o : step.ops)
-      add_weights(plan, plan.ops[o],
-                  op_cost(*plan.source, plan.values, plan.ops[o], sizes, plan.caps.kv).weight_bytes, groups);
+  each_part(plan, [&](const Plan& part) {
+    for (const Step& step : part.steps)
+      for (const uint32_t o : step.ops)
+        add_weights(part, part.ops[o],
+                    op_cost(*part.source, part.values, part.ops[o], sizes, part.caps.kv).weight_bytes,
+                    groups);
+  });
   report::Ledger ledger{.depth = depth, .weights = {}};
   for (const auto& [key, bytes] : groups) ledger.weights.push_back({key.first, key.second, bytes});
   std::ranges::sort(ledger.weights, std::greater(), &report::LedgerRow::bytes);

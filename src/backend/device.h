@@ -91,7 +91,15 @@ class Device {
   virtual const Caps& caps() const = 0;
   virtual std::string describe() const = 0;  // "cpu avx512-vnni, 2 threads"
 
-  // Takes the weights of the graphs, which are one list, in the layout that this device reads for what they do with
+  // The plan that prepare() takes. `without`: rules that are switched off.
+  virtual Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key,
+                                                      std::span<const std::string> without = {}) {
+    Caps own = caps();
+    for (const std::string& rule : without) own.rules.erase(rule);
+    return brass::compile(std::move(graph), key, own);
+  }
+
+  // Takes the weights that the graphs read, which are one list, in the layout that this device reads for what they do with
   // them. `release(weight)` is called when the bytes of a weight are no longer needed (a device that reads them in
   // place never calls it). Non-finite values are an error that names the tensor.
   virtual Result<> upload(std::span<const Graph* const> graphs, const Progress& progress,

@@ -483,6 +483,14 @@ Result<> Graph::validate() const {
   return {};
 }
 
+std::vector<bool> used_weights(std::span<const Graph* const> graphs) {
+  std::vector<bool> used(graphs.front()->weights.size(), false);
+  for (const Graph* graph : graphs)
+    for (const Op& op : graph->ops)
+      for (const WeightId id : op.weights) used[static_cast<size_t>(id)] = true;
+  return used;
+}
+
 std::vector<bool> Graph::touched_groups() const {
   std::vector<bool> touched(groups.size(), false);
   for (const Op& op : ops)

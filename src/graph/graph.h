@@ -318,6 +318,9 @@ struct Graph {
   Result<> validate() const;
 };
 
+// Of each weight, whether an operation of the graphs, which share them, reads it.
+std::vector<bool> used_weights(std::span<const Graph* const> graphs);
+
 // ---- cost
 // -------------------------------------------------------------------------------------------------------
 

@@ -219,9 +219,18 @@ QuantizedLayout quantized_layout(uint32_t width, uint32_t rows, uint32_t terms) 
 
 std::vector<ValueId> Plan::outputs() const {
   std::vector<ValueId> all;
-  if (key.r > 0) all.push_back(source->output());
+  if (key.r > 0 && source->output() >= 0) all.push_back(source->output());
   if (key.hidden) all.push_back(source->hidden);
   return all;
+}
+
+// What a segment receives, but for what came with the batch, was another device's.
+uint64_t Plan::moved_bytes(uint64_t t) const {
+  uint64_t width = 0;
+  for (const auto& segment : segments)
+    for (const Op& op : segment->ops)
+      if (op.kind == OpKind::kHiddenIn) width += segment->value(op.out[0]).width;
+  return t * width * sizeof(float);
 }
 
 Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key,
@@ -270,7 +279,9 @@ Cost step_cost(const Plan& plan, const Step& step, const Sizes& sizes) {
 
 Cost plan_cost(const Plan& plan, const Sizes& sizes) {
   Cost total;
-  for (const Step& step : plan.steps) total += step_cost(plan, step, sizes);
+  each_part(plan, [&](const Plan& part) {
+    for (const Step& step : part.steps) total += step_cost(part, step, sizes);
+  });
   return total;
 }
 

@@ -79,24 +79,17 @@ std::string flops_text(uint64_t n) {
 
 }  // namespace
 
-std::vector<StepRow> explain_rows(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
-  std::vector<StepRow> rows;
-  for (const Step& step : plan.steps) {
-    rows.push_back({plan.ops[step.ops[0]].name, kernel_text(plan, step, {.t = t, .r = r, .s = depth}),
-                    operands_text(plan, step), step.ops.size() > 1 ? std::string(step.rule) : "",
-                    step.barrier, step_cost(plan, step, {.t = t, .r = r, .s = depth})});
-  }
-  return rows;
+namespace {
+
+void add_rows(const Plan& plan, const Sizes& sizes, std::vector<StepRow>& rows) {
+  for (const Step& step : plan.steps)
+    rows.push_back({plan.ops[step.ops[0]].name, kernel_text(plan, step, sizes), operands_text(plan, step),
+                    step.ops.size() > 1 ? std::string(step.rule) : "", step.barrier,
+                    step_cost(plan, step, sizes)});
 }
 
-std::string explain(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
-  const std::vector<StepRow> rows = explain_rows(plan, t, r, depth);
-  const auto barriers = std::ranges::count_if(rows, [](const StepRow& row) { return row.barrier; });
-  const std::string& part = plan.source->part;
-  std::string text = fmt::format("plan T={} R={} · {}{}{} · profile {} · {} steps · {} barriers · arena {}\n",
-                                 t, r, plan.source->architecture, part.empty() ? "" : " ", part,
-                                 plan.caps.name, rows.size(), barriers, bytes_text(plan.arena_bytes));
-  text +=
+std::string rows_text(const std::vector<StepRow>& rows) {
+  std::string text =
       "  #    b step                       weights      KV, state    flops      kernel | rule | in -> out"
       " (value[rows,width]@arena offset, * one copy a thread)\n";
   for (size_t i = 0; i < rows.size(); i++) {
@@ -106,13 +99,45 @@ std::string explain(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
                         bytes_text(row.cost.kv_read + row.cost.kv_written + row.cost.state_bytes),
                         flops_text(row.cost.flops), row.kernel, row.rule, row.operands);
   }
-  const Cost total = plan_cost(plan, {.t = t, .r = r, .s = depth});
+  return text;
+}
+
+std::string plan_text(const Plan& plan, const Sizes& sizes) {
+  std::vector<StepRow> rows;
+  add_rows(plan, sizes, rows);
+  const auto barriers = std::ranges::count_if(rows, [](const StepRow& row) { return row.barrier; });
+  const std::string& part = plan.source->part;
+  return fmt::format("plan T={} R={} · {}{}{} · profile {} · {} steps · {} barriers · arena {}\n", sizes.t,
+                     sizes.r, plan.source->architecture, part.empty() ? "" : " ", part, plan.caps.name,
+                     rows.size(), barriers, bytes_text(plan.arena_bytes)) +
+         rows_text(rows);
+}
+
+}  // namespace
+
+std::vector<StepRow> explain_rows(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
+  std::vector<StepRow> rows;
+  each_part(plan, [&](const Plan& part) { add_rows(part, {.t = t, .r = r, .s = depth}, rows); });
+  return rows;
+}
+
+std::string explain(const Plan& plan, uint64_t t, uint64_t r, uint64_t depth) {
+  const Sizes sizes{.t = t, .r = r, .s = depth};
+  std::string text;
+  size_t n = 0;
+  each_part(plan, [&](const Plan& part) {
+    if (!plan.segments.empty()) text += fmt::format("segment {} of {}: ", ++n, plan.segments.size());
+    text += plan_text(part, sizes);
+  });
+  const Cost total = plan_cost(plan, sizes);
   const std::string state =
       total.state_bytes == 0 ? "" : fmt::format(" + state {}", bytes_text(total.state_bytes));
+  const std::string moved =
+      plan.segments.empty() ? "" : fmt::format(" · {} between devices", bytes_text(plan.moved_bytes(t)));
   text += fmt::format(
-      "totals at S = {}: weights {} + KV read {} + KV written {}{} + activations {} · {} flops\n", depth,
+      "totals at S = {}: weights {} + KV read {} + KV written {}{} + activations {} · {} flops{}\n", depth,
       bytes_text(total.weight_bytes), bytes_text(total.kv_read), bytes_text(total.kv_written), state,
-      bytes_text(total.activation_bytes), flops_text(total.flops));
+      bytes_text(total.activation_bytes), flops_text(total.flops), moved);
   return text;
 }
 

@@ -96,8 +96,12 @@ struct Plan {
   std::vector<Placed> placed;           // one a value
   std::vector<Step> steps;
   uint64_t arena_bytes = 0;
-  std::vector<bool> groups;              // whether an operation touches this memory group
-  std::vector<ValueId> outputs() const;  // what is read when the plan has run
+  std::vector<bool> groups;  // whether an operation touches this memory group
+  // Where devices share the work (placement.h): their plans, in order of execution. Then the steps are theirs, and this
+  // plan has none of its own.
+  std::vector<std::shared_ptr<const Plan>> segments;
+  uint64_t moved_bytes(uint64_t t) const;  // from one device to another in a step of t tokens
+  std::vector<ValueId> outputs() const;    // what is read when the plan has run
 
   const Value& value(ValueId v) const { return values[static_cast<size_t>(v)]; }
   const Placed& place(ValueId v) const { return placed[static_cast<size_t>(v)]; }
@@ -108,6 +112,13 @@ struct Plan {
 // tensor.
 Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key,
                                             const Caps& caps);
+
+// The plans that are executed, one after another: the plan itself, or its segments.
+template <class Fn>
+void each_part(const Plan& plan, const Fn& fn) {
+  if (plan.segments.empty()) return fn(plan);
+  for (const auto& segment : plan.segments) fn(*segment);
+}
 
 // Step cost at given sizes: the sum over its operations, without the values that stay inside it.
 Cost step_cost(const Plan& plan, const Step& step, const Sizes& sizes);

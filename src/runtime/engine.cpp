@@ -17,7 +17,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Model> model, std
   const auto graphs = fitted_graphs(*engine->model_, settled.context);
   for (const auto& graph : graphs) engine->graphs_.push_back({graph, graph->touched_groups(), {}});
   engine->whole_texts_ = graphs.front()->needs_whole_texts();
-  const MemoryPlan memory = TRY(MemoryPlan::create(graphs, on.caps(), settled));
+  const MemoryPlan memory = TRY(MemoryPlan::create(graphs, on, settled));
   TRY_VOID(within(engine->model_->file->path(), memory.check(on)));
   TRY_VOID(engine->upload(progress));
   TRY_VOID(engine->allocate());
@@ -206,7 +206,7 @@ Result<Engine::Prepared> Engine::prepared(size_t graph, uint32_t t, uint32_t r, 
   if (found != compiled.plans.end() && found->second.handle >= 0) return found->second;
   Prepared made{nullptr, -1};
   made.plan =
-      found != compiled.plans.end() ? found->second.plan : TRY(compile(compiled.graph, key, device_->caps()));
+      found != compiled.plans.end() ? found->second.plan : TRY(device_->compile(compiled.graph, key));
   made.handle = TRY(device_->prepare(made.plan));
   compiled.plans.insert_or_assign(key, made);
   return made;

@@ -42,18 +42,18 @@ std::vector<PoolSpec> pool_specs(const Graph& graph, const EngineOptions& o) {
   return specs;
 }
 
-Result<MemoryPlan> MemoryPlan::create(std::vector<std::shared_ptr<const Graph>> graphs, const Caps& caps,
+Result<MemoryPlan> MemoryPlan::create(std::vector<std::shared_ptr<const Graph>> graphs, Device& device,
                                       const EngineOptions& settled) {
   MemoryPlan out;
   out.graphs_ = std::move(graphs);
   out.options_ = settled;
-  if (!caps.own_memory) return out;
+  if (!device.caps().own_memory) return out;
   for (size_t g = 0; g < out.graphs_.size(); g++) {
     // Other programs run steps of few rows, so the largest step need not be the one that needs most.
     const bool hidden = out.graphs_.size() > 1;
     for (uint32_t t = 1;; t = std::min(2 * t, settled.chunk)) {
       const PlanKey key{t, std::min(bucket(settled.outputs), bucket(t)), hidden};
-      out.plans_.push_back({g, TRY(compile(out.graphs_[g], key, caps))});
+      out.plans_.push_back({g, TRY(device.compile(out.graphs_[g], key))});
       if (t == settled.chunk) break;
     }
   }

@@ -23,7 +23,7 @@ std::vector<PoolSpec> pool_specs(const Graph& graph, const EngineOptions& settle
 class MemoryPlan {
  public:
   // Compiles the plans that need most, where the device has memory of its own.
-  static Result<MemoryPlan> create(std::vector<std::shared_ptr<const Graph>> graphs, const Caps& caps,
+  static Result<MemoryPlan> create(std::vector<std::shared_ptr<const Graph>> graphs, Device& device,
                                    const EngineOptions& settled);
 
   struct Compiled {

@@ -253,10 +253,12 @@ Result<> CpuDevice::upload(std::span<const Graph* const> graphs, const Progress&
   state_.matrices.assign(graph.weights.size(), PackedWeight{});
   state_.vectors.assign(graph.weights.size(), {});
   const std::vector<uint32_t> parts = part_rows(graphs);
+  const std::vector<bool> used = used_weights(graphs);
   size_t total = 0;
   uint64_t file_bytes = 0, done = 0;
   for (size_t i = 0; i < graph.weights.size(); i++) {
     const Weight& w = graph.weights[i];
+    if (!used[i]) continue;
     file_bytes += w.bytes();
     if (w.kind != WeightKind::kMatrix) continue;
     if (!k.can_pack(w.type))
@@ -268,6 +270,7 @@ Result<> CpuDevice::upload(std::span<const Graph* const> graphs, const Progress&
   std::byte* at = state_.weight_memory.data();
   for (size_t i = 0; i < graph.weights.size(); i++) {
     const Weight& w = graph.weights[i];
+    if (!used[i]) continue;
     if (w.kind == WeightKind::kVector) {
       TRY_VOID(read_vector(w, state_.vectors[i]));
     } else {

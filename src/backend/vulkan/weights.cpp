@@ -136,7 +136,12 @@ Result<WeightLayout> lay_out_weights(std::span<const Graph* const> graphs) {
   WeightLayout layout;
   Dealer dealer(layout.chunks);
   std::map<const std::byte*, WeightLayout::Place> tensors;
+  const std::vector<bool> used = used_weights(graphs);
   for (const Weight& w : graphs.front()->weights) {
+    if (!used[layout.weights.size()]) {
+      layout.weights.emplace_back();
+      continue;
+    }
     const Format* format = find_format(w.type);
     if (format == nullptr)
       return fail("tensor '{}': type {} cannot be read as numbers (known: {})", w.name,
@@ -217,10 +222,11 @@ Result<> Weights::upload(const Context& context, std::span<const Graph* const> g
   for (const auto& [values, place] : layout_.frequencies)
     TRY_VOID(write(context, place, std::as_bytes(std::span(values))));
 
+  const std::vector<bool> used = used_weights(graphs);
   std::set<const std::byte*> there, matrices;
   uint64_t total = 0, done = 0;
-  for (const Weight& w : graph.weights)
-    if (there.insert(w.data.data()).second) total += w.data.size();
+  for (size_t i = 0; i < used.size(); i++)
+    if (used[i] && there.insert(graph.weights[i].data.data()).second) total += graph.weights[i].data.size();
   there.clear();
   const auto add = [&](uint64_t bytes) {
     done += bytes;
@@ -228,6 +234,10 @@ Result<> Weights::upload(const Context& context, std::span<const Graph* const> g
   };
   for (size_t i = 0; i < graph.weights.size(); i++) {
     const Weight& w = graph.weights[i];
+    if (!used[i]) {
+      weights_.emplace_back();
+      continue;
+    }
     const Format& format = *find_format(w.type);
     if (check_finite) TRY_VOID(check_finite_weight(w, format));
     GpuWeight out{.address = address(layout_.weights[i])};
@@ -249,8 +259,8 @@ Result<> Weights::upload(const Context& context, std::span<const Graph* const> g
     }
     weights_.push_back(out);
   }
-  for (const Weight& w : graph.weights)
-    if (release) release(w);
+  for (size_t i = 0; i < used.size(); i++)
+    if (used[i] && release) release(graph.weights[i]);
   return {};
 }
 
