@@ -89,14 +89,10 @@ Json step_json(const Plan& plan, const Step& step, const StepRow& row) {
 }
 
 // What the whole engine takes of the device's memory; nothing where that has none of its own.
-Result<std::optional<MemoryNeed>> memory_of(const Model& model, const Device& device, const ModelFlags& flags,
-                                            EngineOptions& options) {
+Result<std::optional<MemoryNeed>> memory_of(const Model& model, Device& device, EngineOptions& options) {
   if (!device.caps().own_memory) return std::optional<MemoryNeed>();
-  options.context = flags.context;
-  std::tie(options.k_type, options.v_type) = TRY(kv_types(flags));
   options = TRY(settle(model, options));
-  const MemoryPlan plan =
-      TRY(MemoryPlan::create(fitted_graphs(model, options.context), device.caps(), options));
+  const MemoryPlan plan = TRY(MemoryPlan::create(fitted_graphs(model, options.context), device, options));
   return std::optional(TRY(plan.need(device)));
 }
 
@@ -136,26 +132,31 @@ Result<> run_explain(const ExplainFlags& flags) {
                      model->drafts.size() == 1 ? "" : "s");
   if (flags.depth > 0 && model->graph->needs_whole_texts())
     return wrong_use("flag --depth: the model reads whole texts, so nothing can be cached before a step");
+  EngineOptions options{.context = flags.model.context};
+  std::tie(options.k_type, options.v_type) = TRY(kv_types(flags.model));
   std::unique_ptr<Device> device;
-  if (flags.assume.empty()) device = TRY(open_device(flags.model));
-  Caps caps = device != nullptr ? device->caps() : TRY(assumed_caps(flags));
+  if (flags.assume.empty()) device = TRY(open_device(flags.model, {model.get(), options}));
+  const Caps caps = device != nullptr ? device->caps() : TRY(assumed_caps(flags));
   for (const std::string& rule : flags.without)
-    if (caps.rules.erase(rule) == 0) {
+    if (!caps.rules.contains(rule)) {
       std::string names;
       for (const std::string_view name : caps.rules) names += " " + std::string(name);
       return wrong_use("flag --without: '{}' is no rule of this device; its rules:{}", rule, names);
     }
   const PlanKey key{bucket(phase.t), phase.r <= 1 ? phase.r : bucket(phase.r), draft};
-  const auto plan = TRY(compile(phase.draft > 0 ? model->drafts[phase.draft - 1] : model->graph, key, caps));
+  const auto& graph = phase.draft > 0 ? model->drafts[phase.draft - 1] : model->graph;
   if (device == nullptr) {
+    Caps left = caps;
+    for (const std::string& rule : flags.without) left.rules.erase(rule);
+    const auto plan = TRY(compile(graph, key, left));
     const AssumedDevice& assumed = *find_assumed_device(flags.assume);
     const PhaseSizes sizes{phase.t, phase.r, flags.depth};
     fmt::print("{}", flags.json ? predicted_json(*plan, assumed, sizes).dump() + "\n"
                                 : predicted_text(*plan, assumed, sizes));
     return {};
   }
-  EngineOptions options;
-  const std::optional<MemoryNeed> memory = TRY(memory_of(*model, *device, flags.model, options));
+  const auto plan = TRY(device->compile(graph, key, flags.without));
+  const std::optional<MemoryNeed> memory = TRY(memory_of(*model, *device, options));
   if (!flags.json) {
     fmt::print("{}", explain(*plan, phase.t, phase.r, flags.depth));
     if (memory) fmt::print("{}", memory_text(*memory, options));
@@ -163,7 +164,13 @@ Result<> run_explain(const ExplainFlags& flags) {
   }
   const std::vector<StepRow> rows = explain_rows(*plan, phase.t, phase.r, flags.depth);
   Json steps = Json::array();
-  for (size_t i = 0; i < rows.size(); i++) steps.push_back(step_json(*plan, plan->steps[i], rows[i]));
+  each_part(*plan, [&](const Plan& part) {
+    for (const Step& step : part.steps) {
+      Json json = step_json(part, step, rows[steps.size()]);
+      if (!plan->segments.empty()) json["device"] = part.caps.name;
+      steps.push_back(std::move(json));
+    }
+  });
   const Json out{{"architecture", model->info.architecture},
                  {"part", plan->source->part},
                  {"profile", caps.name},
@@ -172,6 +179,7 @@ Result<> run_explain(const ExplainFlags& flags) {
                  {"depth", flags.depth},
                  {"arena_bytes", plan->arena_bytes},
                  {"memory", memory ? memory_json(*memory, options) : Json(nullptr)},
+                 {"moved_bytes", plan->moved_bytes(phase.t)},
                  {"steps", steps},
                  {"totals", cost_json(plan_cost(*plan, {.t = phase.t, .r = phase.r, .s = flags.depth}))}};
   fmt::print("{}\n", out.dump());

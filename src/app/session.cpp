@@ -8,9 +8,11 @@
 #include <tuple>
 
 #include "app/byte_size.h"
+#include "app/placement_flags.h"
 #include "app/terminal.h"
 #include "backend/cpu/device.h"
 #include "backend/ref/ref.h"
+#include "backend/split/split.h"
 #include "backend/vulkan/device.h"
 #include "hub/store.h"
 #include "report/format.h"
@@ -32,6 +34,12 @@ void declare_device(Arguments& arguments, ModelFlags& flags) {
   arguments.option(
       "--device-memory", flags.device_memory,
       "how much of a GPU's memory may be used, as in 8GB (default: what its driver says is free)");
+  arguments.option(
+      "--gpu-layers", flags.gpu_layers,
+      "how many of a model's last blocks a GPU does, the CPU the others; 'auto': as much as its memory "
+      "holds, experts last (default: all)");
+  arguments.choice("--experts-on", flags.experts_on, {"gpu", "cpu"},
+                   "where a GPU does the rest: what does the experts of a mixture (default: gpu)");
   arguments.option("--isa", flags.isa, "CPU kernel tier (default: the best that this machine has)");
   arguments.option("--threads", flags.threads, "threads (0: as many as this process may use)");
   arguments.option("--context", flags.context,
@@ -106,7 +114,7 @@ uint32_t long_rotation_above(const Graph& graph) {
 ModelFlags with_device(ModelFlags flags) {
   if (flags.device != "auto") return flags;
   flags.device = "cpu";
-  if (flags.gpu >= 0 || !flags.device_memory.empty()) {
+  if (flags.gpu >= 0 || !flags.device_memory.empty() || shares_work(flags)) {
     flags.device = "vulkan";
   } else if (flags.isa.empty()) {
     if (const std::optional<uint32_t> gpu = usual_gpu()) {
@@ -117,32 +125,59 @@ ModelFlags with_device(ModelFlags flags) {
   return flags;
 }
 
-Result<std::unique_ptr<Device>> open_device(const ModelFlags& given, std::function<Result<>()> check_source) {
-  const ModelFlags flags = with_device(given);
+namespace {
+
+Result<std::unique_ptr<Device>> open_gpu(const ModelFlags& flags, std::function<Result<>()> check_source) {
   const auto [k, v] = TRY(kv_types(flags));
-  if (flags.device == "ref") {
-    if (!flags.isa.empty()) return wrong_use("flag --isa: the reference device has no kernel tiers");
-    return make_ref_device({.threads = flags.threads == 0 ? usable_cpus() : flags.threads,
-                            .check_source = std::move(check_source)});
-  }
-  if (flags.device != "vulkan" && flags.gpu >= 0) return wrong_use("flag --gpu: goes with --device vulkan");
-  if (flags.device != "vulkan" && !flags.device_memory.empty())
-    return wrong_use("flag --device-memory: goes with --device vulkan");
-  if (flags.device == "vulkan") {
-    if (!flags.isa.empty()) return wrong_use("flag --isa: kernel tiers are the CPU's");
-    return make_vulkan_device(
-        {.index = flags.gpu,
-         .memory_limit =
-             flags.device_memory.empty() ? 0 : TRY(parse_byte_size("--device-memory", flags.device_memory)),
-         .k_type = k,
-         .v_type = v,
-         .check_source = std::move(check_source),
-         .cache_folder = pipeline_folder()});
-  }
+  return make_vulkan_device(
+      {.index = flags.gpu,
+       .memory_limit =
+           flags.device_memory.empty() ? 0 : TRY(parse_byte_size("--device-memory", flags.device_memory)),
+       .k_type = k,
+       .v_type = v,
+       .check_source = std::move(check_source),
+       .cache_folder = pipeline_folder()});
+}
+
+Result<std::unique_ptr<Device>> open_cpu(const ModelFlags& flags) {
+  const auto [k, v] = TRY(kv_types(flags));
   Result<std::unique_ptr<Device>> device =
       make_cpu_device({.threads = flags.threads, .isa = flags.isa, .k_type = k, .v_type = v});
   if (!device) device.error().wrong_use = true;  // only flags can be wrong here
   return device;
+}
+
+// A GPU and the CPU together, or the GPU alone where it has room for everything.
+Result<std::unique_ptr<Device>> open_both(const ModelFlags& flags, const DeviceUse& use,
+                                          std::function<Result<>()> check_source) {
+  if (use.model == nullptr)
+    return wrong_use("flags --gpu-layers, --experts-on: this command takes a device as a whole");
+  const std::shared_ptr<Device> gpu = TRY(open_gpu(flags, check_source)), cpu = TRY(open_cpu(flags));
+  const std::optional<Placement> placement = TRY(chosen_placement(flags, use, gpu, cpu));
+  if (!placement) return open_gpu(flags, std::move(check_source));
+  return make_split_device(gpu, cpu, *placement);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_device(const ModelFlags& given, const DeviceUse& use,
+                                            std::function<Result<>()> check_source) {
+  const ModelFlags flags = with_device(given);
+  if (flags.device != "vulkan") {
+    if (flags.gpu >= 0) return wrong_use("flag --gpu: goes with --device vulkan");
+    if (!flags.device_memory.empty()) return wrong_use("flag --device-memory: goes with --device vulkan");
+    if (shares_work(flags)) return wrong_use("flags --gpu-layers, --experts-on: go with --device vulkan");
+  }
+  if (flags.device == "ref") {
+    TRY_VOID(kv_types(flags));
+    if (!flags.isa.empty()) return wrong_use("flag --isa: the reference device has no kernel tiers");
+    return make_ref_device({.threads = flags.threads == 0 ? usable_cpus() : flags.threads,
+                            .check_source = std::move(check_source)});
+  }
+  if (flags.device == "cpu") return open_cpu(flags);
+  if (shares_work(flags)) return open_both(flags, use, std::move(check_source));
+  if (!flags.isa.empty()) return wrong_use("flag --isa: kernel tiers are the CPU's");
+  return open_gpu(flags, std::move(check_source));
 }
 
 namespace {
@@ -150,15 +185,15 @@ namespace {
 // The device that --device means for this model, said in a line where a GPU was there to choose.
 Result<ModelFlags> with_room(const ModelFlags& given, const Model& model, EngineOptions options) {
   ModelFlags flags = with_device(given);
-  if (given.device != "auto" || given.gpu >= 0 || !given.device_memory.empty() || flags.device != "vulkan")
+  if (given.device != "auto" || given.gpu >= 0 || !given.device_memory.empty() || shares_work(given) ||
+      flags.device != "vulkan")
     return flags;
   std::tie(options.k_type, options.v_type) = TRY(kv_types(flags));
   if (flags.context != 0) options.context = flags.context;
   const auto fits = [&]() -> Result<std::string> {
     const EngineOptions settled = TRY(settle(model, options));
     const std::unique_ptr<Device> gpu = TRY(open_device(flags));
-    TRY_VOID(
-        TRY(MemoryPlan::create(fitted_graphs(model, settled.context), gpu->caps(), settled)).check(*gpu));
+    TRY_VOID(TRY(MemoryPlan::create(fitted_graphs(model, settled.context), *gpu, settled)).check(*gpu));
     return gpu->describe();
   };
   const Result<std::string> gpu = fits();
@@ -171,6 +206,14 @@ Result<ModelFlags> with_room(const ModelFlags& given, const Model& model, Engine
   flags.device = "cpu";
   flags.gpu = -1;
   return flags;
+}
+
+// The placement that would fit, for who is told that a GPU has too little.
+std::string placement_hint(const ModelFlags& flags, const Model& model, const EngineOptions& options) {
+  Result<std::unique_ptr<Device>> gpu = open_gpu(flags, {}), cpu = open_cpu(flags);
+  if (!gpu || !cpu) return "";
+  const Result<std::string> found = fitting_flags({&model, options}, std::move(*gpu), std::move(*cpu));
+  return found && !found->empty() ? fmt::format("; {} (the CPU does the rest) fits", *found) : "";
 }
 
 // What the CPU needs and has, for who is told that a GPU has too little.
@@ -187,6 +230,13 @@ std::string cpu_memory_text(const Model& model, const EngineOptions& options) {
                      free ? fmt::format(", which has {} free", report::format_bytes(*free)) : "");
 }
 
+// What else would do where a GPU has no room for the file.
+std::string other_ways(const ModelFlags& flags, const std::string& path, const EngineOptions& options) {
+  const Result<std::unique_ptr<Model>> model = load_model(path);
+  if (!model) return "";
+  return placement_hint(flags, **model, options) + cpu_memory_text(**model, options);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptions options) {
@@ -201,15 +251,19 @@ Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& given, std::unique
   options.v_type = v;
   if (flags.context != 0) options.context = flags.context;
   std::unique_ptr<Device> device =
-      TRY(open_device(flags, [file = model->file.get()] { return file->check(); }));
+      TRY(open_device(flags, {model.get(), options}, [file = model->file.get()] { return file->check(); }));
   const uint32_t long_above = long_rotation_above(*model->graph);
-  const std::string on_cpu = flags.device == "vulkan" ? cpu_memory_text(*model, options) : "";
+  const std::string path = model->file->path();
   ProgressBar bar("Loading");
   Result<std::unique_ptr<Engine>> made =
       Engine::create(std::move(model), std::move(device), options,
                      [&](uint64_t done, uint64_t total) { bar.update(done, total); });
-  if (!made && made.error().no_room) made.error().hint += on_cpu;
+  if (!made && made.error().no_room) made.error().hint += other_ways(flags, path, options);
   std::unique_ptr<Engine> engine = TRY(std::move(made));
+  if (shares_work(flags)) {
+    const auto plan = TRY(engine->plan_for(1, 1));
+    if (!plan->segments.empty()) fmt::print(stderr, "{}", placement_text(*plan));
+  }
   if (long_above > 0 && engine->context() > long_above)
     fmt::print(stderr,
                "brass: the context of {} tokens is above {}: the model's factors for long texts are used\n",

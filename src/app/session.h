@@ -18,6 +18,8 @@ struct ModelFlags {
   std::string device = "auto";  // a GPU where there is one that has room for the model, else the CPU
   int gpu = -1;                 // which Vulkan device; −1: the first that is no CPU, else the first
   std::string device_memory;    // that a GPU may use; "": what its driver says is free
+  std::string gpu_layers;       // blocks that a GPU does, the CPU the others: a number, or "auto"; "": all
+  std::string experts_on = "gpu";
   std::string isa;
   uint32_t threads = 0;
   uint32_t context = 0;
@@ -36,8 +38,14 @@ Result<std::string> find_model(const ModelFlags& flags);  // the path of the fil
 Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags);
 // What --device auto means without knowing a model: "vulkan" with the GPU, or "cpu". Other devices stay as they are.
 ModelFlags with_device(ModelFlags flags);
-// `check_source`: says whether a file that the device reads in place is still whole; may be empty.
-Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags,
+// What a device will be used for, where the flags may share it out between two.
+struct DeviceUse {
+  const Model* model = nullptr;
+  EngineOptions options = {};
+};
+// `check_source`: says whether a file that the device reads in place is still whole; may be empty. Without `use`, only
+// whole devices can be opened.
+Result<std::unique_ptr<Device>> open_device(const ModelFlags& flags, const DeviceUse& use = {},
                                             std::function<Result<>()> check_source = {});
 // `options`: context and KV types come from the flags.
 Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptions options);

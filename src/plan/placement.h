@@ -20,8 +20,10 @@ namespace brass {
 using DeviceIndex = uint32_t;
 
 struct Placement {
-  uint32_t first_layers = 0;   // blocks from the model's beginning that device 1 does; the rest and the head are 0's
-  uint32_t first_experts = 0;  // blocks from the beginning whose experts device 1 does, wherever their rest is
+  uint32_t first_layers =
+      0;  // blocks from the model's beginning that device 1 does; the rest and the head are 0's
+  uint32_t first_experts =
+      0;  // blocks from the beginning whose experts device 1 does, wherever their rest is
   bool operator==(const Placement&) const = default;
 };
 

@@ -20,10 +20,10 @@ EngineOptions options_of(KvType kv, uint32_t context = 256) {
   return options;
 }
 
-MemoryPlan plan_of(const Model& model, const Device& device, const EngineOptions& options) {
+MemoryPlan plan_of(const Model& model, Device& device, const EngineOptions& options) {
   const auto settled = settle(model, options);
   EXPECT_TRUE(settled.has_value());
-  auto plan = MemoryPlan::create(fitted_graphs(model, settled->context), device.caps(), *settled);
+  auto plan = MemoryPlan::create(fitted_graphs(model, settled->context), device, *settled);
   EXPECT_TRUE(plan.has_value()) << (plan ? "" : plan.error().message);
   return std::move(*plan);
 }

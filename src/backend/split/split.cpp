@@ -96,7 +96,7 @@ class SplitDevice final : public Device {
   std::array<std::shared_ptr<Device>, kDevices> devices_;
   Placement placement_;
   Caps caps_;
-  mutable std::map<const Graph*, Cut> cuts_;  // made when a graph is first seen
+  mutable std::map<const Graph*, Cut> cuts_;               // made when a graph is first seen
   std::array<std::vector<MemoryGroup>, kDevices> groups_;  // with what each device keeps of them
   std::vector<Prepared> plans_;
   std::vector<double> seconds_;
@@ -209,10 +209,12 @@ auto SplitDevice::with_first(const MemoryUse& use, const Fn& fn) const {
       if (segments.list[s].device == 0) plans.push_back(plan->segments[s]);
   }
   Graph first = graphs.empty() ? *use.graphs.front() : *graphs.front();
-  if (!graphs.empty()) {
-    first.groups = groups_within(graphs);
-    graphs.front() = &first;
+  if (graphs.empty()) {
+    first.ops.clear();
+    graphs.push_back(&first);
   }
+  first.groups = groups_within(graphs);
+  graphs.front() = &first;
   MemoryUse own = use;
   own.graphs = graphs;
   own.plans = plans;

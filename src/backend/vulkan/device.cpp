@@ -214,8 +214,7 @@ Result<MemoryNeed> VulkanDevice::memory_need(const MemoryUse& use) const {
   for (size_t g = 0; g < use.pools.size(); g++) {
     const PoolSpec& pool = use.pools[g];
     const PagePool outline(use.graphs.front()->groups[g], pool.k_type, pool.v_type);
-    for (const uint64_t bytes : outline.buffer_bytes(pool.pages, most_of_a_buffer()))
-      pages += context_->allocation_bytes(bytes);
+    for (const uint64_t bytes : outline.buffer_bytes(pool.pages, most_of_a_buffer())) pages += taken(bytes);
   }
   each_scratch(scratch_of(use),
                [&](std::string_view, uint64_t bytes, bool host) { (host ? seen : scratch) += taken(bytes); });

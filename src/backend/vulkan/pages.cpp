@@ -168,6 +168,7 @@ Result<> PagePool::allocate(const Context& context, uint32_t pages, uint64_t mos
   pages_ = pages;
   pages_of_piece_ = pages_of_piece(pages, most);
   pieces_.clear();
+  if (page_bytes_ == 0) return {};  // no layer of the group is here
   for (const uint64_t bytes : buffer_bytes(pages, most))
     pieces_.push_back(
         {TRY(context.make_buffer(bytes, false, fmt::format("the pages of '{}'", group_.name)))});
@@ -180,7 +181,7 @@ Result<> PagePool::allocate(const Context& context, uint32_t pages, uint64_t mos
 
 Result<> PagePool::copy(const Context& context, PageId from, PageId to) const {
   ENSURE(has(from) && has(to), "page {} to {} of {}", from, to, pages_);
-  if (from == to) return {};
+  if (from == to || page_bytes_ == 0) return {};
   return context.run([&](VkCommandBuffer commands) {
     full_barrier(commands);
     const VkBufferCopy region{.srcOffset = offset(from), .dstOffset = offset(to), .size = page_bytes_};
@@ -192,6 +193,7 @@ Result<> PagePool::copy(const Context& context, PageId from, PageId to) const {
 Result<std::vector<float>> PagePool::export_page(const Context& context, PageId page) const {
   ENSURE(has(page), "page {} of {}", page, pages_);
   std::vector<std::byte> bytes(page_bytes_);
+  if (page_bytes_ == 0) return std::vector<float>();
   TRY_VOID(context.read(piece(page).buffer, offset(page), bytes));
   std::vector<float> rows;
   each_part(group_, *this, [&](const Heads& h) {
@@ -211,6 +213,7 @@ Result<> PagePool::import_page(const Context& context, PageId page, std::span<co
       write(bytes.data() + h.at, h, head, rows.subspan(next, h.dim));
   });
   ENSURE(next == rows.size(), "a page of {} values is too long", rows.size());
+  if (page_bytes_ == 0) return {};
   return context.write(piece(page).buffer, offset(page), bytes);
 }
 
