@@ -57,8 +57,20 @@ Result<std::string> find_model(const ModelFlags& flags) {
 
 namespace {
 
+// Whether a driver of a GPU has put its file where it does on Linux. Asking Vulkan itself loads all of its drivers, the
+// CPU's compiler among them, which most who have no GPU need not wait for.
+bool may_have_gpu() {
+  std::error_code ignored;
+  for (const char* file : {"/dev/nvidia0", "/dev/dxg"})
+    if (std::filesystem::exists(file, ignored)) return true;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/dri", ignored))
+    if (entry.path().filename().string().starts_with("renderD")) return true;
+  return false;
+}
+
 // The GPU that is taken without being asked for: the first discrete one that Brass can use, else the first integrated one.
 std::optional<uint32_t> usual_gpu() {
+  if (!may_have_gpu()) return std::nullopt;
   const Result<std::vector<VulkanInfo>> all = vulkan_devices();
   if (!all) {
     fmt::print(stderr, "brass: --device cpu, for Vulkan fails: {}\n", all.error().message);
