@@ -88,31 +88,35 @@ std::vector<std::vector<uint32_t>> dependencies(const Graph& graph) {
   return before;
 }
 
-// Runs of operations of one device: as long as something can be done where the last one was done, it is.
+bool makes_wanted_rows(const Graph& graph, const Op& op) {
+  return std::ranges::any_of(
+      op.out, [&](ValueId v) { return graph.values[static_cast<size_t>(v)].rows == Rows::kR; });
+}
+
+// Runs of operations of one device: as long as something can be done where the last one was done, it is. Those of the
+// rows whose output is wanted come last, so that none of these rows goes from one run to another.
 std::vector<std::vector<uint32_t>> runs_of(const Graph& graph, std::span<const DeviceIndex> devices) {
   const std::vector<std::vector<uint32_t>> before = dependencies(graph);
   std::vector<bool> done(graph.ops.size(), false);
-  std::vector<std::vector<uint32_t>> runs;
-  const auto ready = [&](uint32_t i) {
-    return std::ranges::all_of(before[i], [&](uint32_t b) { return done[b]; });
-  };
-  std::vector<uint32_t> left;
+  std::vector<uint32_t> left, last;
   for (uint32_t i = 0; i < graph.ops.size(); i++) {
-    if (is_free(graph.ops[i]) || is_given(graph.ops[i]))
-      done[i] = true;
-    else
-      left.push_back(i);
+    done[i] = is_free(graph.ops[i]) || is_given(graph.ops[i]);
+    if (!done[i]) (makes_wanted_rows(graph, graph.ops[i]) ? last : left).push_back(i);
   }
+  std::vector<std::vector<uint32_t>> runs;
   while (!left.empty()) {
     const DeviceIndex device = devices[left.front()];  // the earliest one is always ready
     std::vector<uint32_t>& run = runs.emplace_back();
     std::vector<uint32_t> later;
     for (const uint32_t i : left) {  // in order, so one pass sees what it makes ready itself
-      done[i] = devices[i] == device && ready(i);
+      done[i] = devices[i] == device && std::ranges::all_of(before[i], [&](uint32_t b) { return done[b]; });
       (done[i] ? run : later).push_back(i);
     }
     left = std::move(later);
   }
+  if (last.empty()) return runs;
+  if (runs.empty() || devices[runs.back().front()] != devices[last.front()]) runs.emplace_back();
+  runs.back().insert(runs.back().end(), last.begin(), last.end());
   return runs;
 }
 
@@ -185,7 +189,7 @@ class Cutter {
             .groups = whole_.groups,
             .weightless = whole_.weightless};
     std::map<ValueId, ValueId> known;
-    Segment segment{.device = device, .graph = nullptr, .in = {}};
+    GraphSegment segment{.device = device, .graph = nullptr, .in = {}};
     for (const ValueId v : in_[s]) segment.in.push_back(wire(v));
     take_wires(g, s, known);
     for (const uint32_t i : runs_[s]) put(g, whole_.ops[i], known);
@@ -286,9 +290,8 @@ std::vector<DeviceIndex> place_operations(const Graph& graph, const Placement& p
   }
   place_experts(graph, placement.first_experts, devices);
   place_memory(graph, devices);
-  for (size_t i = 0; i < graph.ops.size(); i++)  // one device makes the rows whose output is wanted
-    for (const ValueId v : graph.ops[i].out)
-      if (graph.values[static_cast<size_t>(v)].rows == Rows::kR) devices[i] = 0;
+  for (size_t i = 0; i < graph.ops.size(); i++)
+    if (makes_wanted_rows(graph, graph.ops[i])) devices[i] = 0;
   return devices;
 }
 

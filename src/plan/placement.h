@@ -3,7 +3,8 @@
 // Owns: placing operations, cutting a graph into segments, what goes from one to another. Must not know: how a device
 // runs a step, which kinds of device there are. Invariants: the segments hold every operation once (those without inputs
 // and weights: wherever their result is read), in an order that respects data and memory; a layer's memory is touched by
-// one device only; rows whose output is wanted (Rows::kR) are made by one device. Segments keep the numbers of the
+// one device only; rows whose output is wanted (Rows::kR: the head, and most of the last block) are made by device 0 in
+// the last segment. Segments keep the numbers of the
 // graph's weights and memory groups, so a device's segments share one list of each.
 #pragma once
 
@@ -38,7 +39,7 @@ struct Wire {
   uint32_t column = 0, width = 0;
 };
 
-struct Segment {
+struct GraphSegment {
   DeviceIndex device;
   std::shared_ptr<const Graph>
       graph;  // reads its wires, side by side, as hidden_in; leaves what others read as hidden
@@ -46,9 +47,9 @@ struct Segment {
 };
 
 struct Segments {
-  std::vector<Segment> list;  // in order of execution
-  uint32_t output = 0;        // the one whose graph has the whole graph's logits or embeddings
-  Wire hidden;                // the whole graph's hidden rows, where it has them
+  std::vector<GraphSegment> list;  // in order of execution
+  uint32_t output = 0;             // the one whose graph has the whole graph's logits or embeddings
+  Wire hidden;                     // the whole graph's hidden rows, where it has them
 };
 
 Segments cut(const Graph& graph, std::span<const DeviceIndex> devices);

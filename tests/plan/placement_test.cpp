@@ -24,7 +24,7 @@ std::vector<std::string> names_of(const std::vector<Op>& ops) {
 
 // Every value that is read is made before it; shapes are those of the operations.
 void expect_sound(const Segments& segments) {
-  for (const Segment& segment : segments.list) {
+  for (const GraphSegment& segment : segments.list) {
     std::vector<bool> made(segment.graph->values.size(), false);
     for (const Op& op : segment.graph->ops) {
       for (const ValueId v : op.in) EXPECT_TRUE(made[static_cast<size_t>(v)]) << op.name;
@@ -39,8 +39,8 @@ void expect_sound(const Segments& segments) {
       EXPECT_LE(wire.column + wire.width, source.values[static_cast<size_t>(source.hidden)].width);
       EXPECT_LT(&segments.list[static_cast<size_t>(wire.from)], &segment);
     }
-    if (width > 0)
-      EXPECT_EQ(segment.graph->values[static_cast<size_t>(segment.graph->ops[0].out[0])].width, width);
+    if (width == 0) continue;
+    EXPECT_EQ(segment.graph->values[static_cast<size_t>(segment.graph->ops[0].out[0])].width, width);
   }
 }
 
@@ -53,7 +53,7 @@ TEST(Placement, EveryOperationIsInOneSegment) {
       const Segments segments = cut(*graph, place_operations(*graph, placement));
       expect_sound(segments);
       std::vector<Op> all;
-      for (const Segment& segment : segments.list)
+      for (const GraphSegment& segment : segments.list)
         all.insert(all.end(), segment.graph->ops.begin(), segment.graph->ops.end());
       EXPECT_EQ(names_of(all), names_of(graph->ops));
       for (size_t s = 1; s < segments.list.size(); s++)
@@ -78,7 +78,7 @@ TEST(Placement, ExpertsAreOneSegmentALayer) {
   const auto graph = build_tiny(model);
   const Segments segments = cut(*graph, place_operations(*graph, {.first_experts = 1000}));
   size_t layers = 0;
-  for (const Segment& segment : segments.list) {
+  for (const GraphSegment& segment : segments.list) {
     const bool experts =
         std::ranges::any_of(segment.graph->ops, [](const Op& op) { return op.kind == OpKind::kMoeLinear; });
     EXPECT_EQ(experts, segment.device == 1);

@@ -27,7 +27,7 @@ Runner on_gpu(const std::shared_ptr<const Graph>& graph, const Types& t, bool in
   auto device = make_vulkan_device({.k_type = t.k, .v_type = t.v});
   EXPECT_TRUE(device.has_value()) << (device ? "" : device.error().message);
   Caps caps = (*device)->caps();
-  if (!int8_activations) caps.int8_types.clear(), caps.rules.clear();
+  if (!int8_activations) caps.int8_terms.clear(), caps.rules.clear();
   return Runner(std::move(*device), graph, caps, {}, 4, kPages, t.k, t.v);
 }
 
@@ -137,7 +137,7 @@ TEST(VulkanKvTypes, AttentionReadsWhatThePageHolds) {
       Runner gpu = on_gpu(graph, t, false);
       auto device = make_ref_device({});
       Caps caps = gpu.device().caps();
-      caps.int8_types.clear(), caps.rules.clear();
+      caps.int8_terms.clear(), caps.rules.clear();
       Runner ref(std::move(device), graph, caps, {}, 4, kPages);
       gpu.text(kSequence, {ids.begin(), ids.begin() + 130});
       for (uint32_t g = 0; g < graph->groups.size(); g++) {

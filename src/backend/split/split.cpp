@@ -24,7 +24,7 @@ struct Prepared {
   std::vector<std::vector<float>> left;      // [segment] rows that it leaves
 };
 
-uint32_t width_of(const Segment& segment) {
+uint32_t width_of(const GraphSegment& segment) {
   uint32_t width = 0;
   for (const Wire& wire : segment.in) width += wire.width;
   return width;
@@ -56,12 +56,8 @@ class SplitDevice final : public Device {
   Result<> allocate(const Graph& graph, std::span<const PoolSpec> pools) override;
   uint64_t page_bytes(const MemoryGroup& group, KvType k_type, KvType v_type) const override;
 
-  Result<MemoryNeed> memory_need(const MemoryUse& use) const override {
-    return with_first(use, [&](const MemoryUse& own) { return devices_[0]->memory_need(own); });
-  }
-  Result<> reserve(const MemoryUse& use) override {
-    return with_first(use, [&](const MemoryUse& own) { return devices_[0]->reserve(own); });
-  }
+  Result<MemoryNeed> memory_need(const MemoryUse& use) const override;
+  Result<> reserve(const MemoryUse& use) override;
   uint64_t memory_taken() const override { return devices_[0]->memory_taken(); }
 
   Result<PlanHandle> prepare(std::shared_ptr<const Plan> plan) override;
@@ -116,7 +112,7 @@ Result<> SplitDevice::upload(std::span<const Graph* const> graphs, const Progres
   std::array<std::vector<const Graph*>, kDevices> parts;
   cuts_.clear();
   for (const Graph* graph : graphs)
-    for (const Segment& segment : segments_of(*graph).list)
+    for (const GraphSegment& segment : segments_of(*graph).list)
       parts[segment.device].push_back(segment.graph.get());
   std::array<std::vector<bool>, kDevices> used;
   std::array<uint64_t, kDevices> bytes{};
@@ -201,7 +197,7 @@ auto SplitDevice::with_first(const MemoryUse& use, const Fn& fn) const {
   std::vector<const Graph*> graphs;
   std::vector<std::shared_ptr<const Plan>> plans;
   for (const Graph* graph : use.graphs)
-    for (const Segment& segment : segments_of(*graph).list)
+    for (const GraphSegment& segment : segments_of(*graph).list)
       if (segment.device == 0) graphs.push_back(segment.graph.get());
   for (const auto& plan : use.plans) {
     const Segments& segments = segments_of(*plan->source);
@@ -221,6 +217,13 @@ auto SplitDevice::with_first(const MemoryUse& use, const Fn& fn) const {
   return fn(own);
 }
 
+Result<MemoryNeed> SplitDevice::memory_need(const MemoryUse& use) const {
+  return with_first(use, [&](const MemoryUse& own) { return devices_[0]->memory_need(own); });
+}
+Result<> SplitDevice::reserve(const MemoryUse& use) {
+  return with_first(use, [&](const MemoryUse& own) { return devices_[0]->reserve(own); });
+}
+
 // ---- plans
 
 Result<std::shared_ptr<const Plan>> SplitDevice::compile(std::shared_ptr<const Graph> graph, PlanKey key,
@@ -232,7 +235,7 @@ Result<std::shared_ptr<const Plan>> SplitDevice::compile(std::shared_ptr<const G
   plan->groups = graph->touched_groups();
   plan->source = std::move(graph);
   for (size_t s = 0; s < segments.list.size(); s++) {
-    const Segment& segment = segments.list[s];
+    const GraphSegment& segment = segments.list[s];
     const PlanKey own{key.t, s == segments.output ? key.r : 0, segment.graph->hidden >= 0};
     plan->segments.push_back(TRY(devices_[segment.device]->compile(segment.graph, own, without)));
     plan->arena_bytes += plan->segments.back()->arena_bytes;
@@ -244,7 +247,7 @@ Result<PlanHandle> SplitDevice::prepare(std::shared_ptr<const Plan> plan) {
   Prepared p{
       .plan = plan, .segments = &segments_of(*plan->source), .handles = {}, .received = {}, .left = {}};
   for (size_t s = 0; s < p.segments->list.size(); s++) {
-    const Segment& segment = p.segments->list[s];
+    const GraphSegment& segment = p.segments->list[s];
     const bool idle = plan->segments[s]->steps.empty();
     p.handles.push_back(idle ? -1 : TRY(devices_[segment.device]->prepare(plan->segments[s])));
     p.received.emplace_back(size_t{plan->key.t} * width_of(segment));
@@ -258,7 +261,7 @@ Result<PlanHandle> SplitDevice::prepare(std::shared_ptr<const Plan> plan) {
 
 // The rows that a segment reads, side by side.
 void SplitDevice::receive(Prepared& p, size_t segment, const Batch& batch) {
-  const Segment& reader = p.segments->list[segment];
+  const GraphSegment& reader = p.segments->list[segment];
   const size_t width = width_of(reader);
   size_t column = 0;
   for (const Wire& wire : reader.in) {
@@ -275,7 +278,7 @@ void SplitDevice::receive(Prepared& p, size_t segment, const Batch& batch) {
 
 // At once, for the device's next plan may use the same memory.
 void SplitDevice::leave(Prepared& p, size_t segment, size_t rows) {
-  const Segment& made = p.segments->list[segment];
+  const GraphSegment& made = p.segments->list[segment];
   const size_t width = hidden_width(*made.graph);
   if (width == 0) return;
   for (uint32_t t = 0; t < rows; t++)
@@ -310,7 +313,7 @@ std::span<const float> SplitDevice::read(PlanHandle handle, ValueId value, uint3
     return std::span(p.left[from]).subspan(row * width + all.hidden.column, all.hidden.width);
   }
   ENSURE(value == p.plan->source->output(), "value {} is not kept", value);
-  const Segment& last = all.list[all.output];
+  const GraphSegment& last = all.list[all.output];
   return devices_[last.device]->read(p.handles[all.output], last.graph->output(), row);
 }
 
