@@ -157,8 +157,8 @@ Result<> run_eval(const EvalFlags& flags) {
   // The text's own length, which decides how some models rotate (rope_scaling.h).
   const auto context =
       static_cast<uint32_t>(std::min<size_t>({ids.size(), model->info.context_length, kDefaultContext}));
-  const std::unique_ptr<Engine> engine =
-      TRY(open_engine(flags.model, std::move(model), {.context = context, .chunk = flags.chunk, .outputs = flags.chunk}));
+  const std::unique_ptr<Engine> engine = TRY(open_engine(
+      flags.model, std::move(model), {.context = context, .chunk = flags.chunk, .outputs = flags.chunk}));
   uint32_t windows = 0;
   const std::vector<Position> positions = TRY(eval_all(*engine, ids, flags.top, windows));
   double sum = 0;

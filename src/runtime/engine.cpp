@@ -205,8 +205,7 @@ Result<Engine::Prepared> Engine::prepared(size_t graph, uint32_t t, uint32_t r, 
   const auto found = compiled.plans.find(key);
   if (found != compiled.plans.end() && found->second.handle >= 0) return found->second;
   Prepared made{nullptr, -1};
-  made.plan =
-      found != compiled.plans.end() ? found->second.plan : TRY(device_->compile(compiled.graph, key));
+  made.plan = found != compiled.plans.end() ? found->second.plan : TRY(device_->compile(compiled.graph, key));
   made.handle = TRY(device_->prepare(made.plan));
   compiled.plans.insert_or_assign(key, made);
   return made;
