@@ -129,6 +129,7 @@ struct TinyModel {
   bool spare = false;  // a tensor that no operation reads
   // Experts of width ffn, beside one that all tokens share, in place of the feed-forward; 0: none.
   uint32_t experts = 0, used = 0;
+  bool lone_experts = false;  // without biases of their own, and no expert that all rows use
 };
 
 // The kinds that tests go through.
@@ -315,10 +316,11 @@ class TinyModelBuilder {
     const std::string name = blk(l, what);
     const WeightId w =
         b_.matrix(name, type, m_.experts * rows, cols, 1 / std::sqrt(static_cast<float>(cols)));
-    const WeightId bias =
-        b_.vector(name + ".bias", random_floats(m_.experts * rows, 4000 + weights_++, 0.1f));
-    return b_.op(OpKind::kMoeLinear, name, {x, route}, Rows::kT, m_.used * rows, {w, bias},
-                 ExpertAttrs{m_.experts, m_.used, true, own_input}, static_cast<int32_t>(l));
+    std::vector<WeightId> weights = {w};
+    if (!m_.lone_experts)
+      weights.push_back(b_.vector(name + ".bias", random_floats(m_.experts * rows, 4000 + weights_++, 0.1f)));
+    return b_.op(OpKind::kMoeLinear, name, {x, route}, Rows::kT, m_.used * rows, weights,
+                 ExpertAttrs{m_.experts, m_.used, !m_.lone_experts, own_input}, static_cast<int32_t>(l));
   }
 
   ValueId experts(uint32_t l, ValueId h) {
@@ -332,6 +334,9 @@ class TinyModelBuilder {
     const ValueId y = b_.op(OpKind::kActMul, blk(l, "exps_act"), {gate, up}, Rows::kT, m_.used * m_.ffn, {},
                             ActAttrs{m_.act}, index);
     const ValueId slots = expert_linear(l, "ffn_down_exps", y, route, m_.down, m_.d, m_.ffn, true);
+    if (m_.lone_experts)
+      return b_.op(OpKind::kMoeCombine, blk(l, "combine"), {slots, route}, Rows::kT, m_.d, {},
+                   ExpertAttrs{m_.experts, m_.used}, index);
     const ValueId shared_gate = linear(l, "ffn_gate_inp_shexp", h, Type::F32, 1, m_.d, false);
     return b_.op(OpKind::kMoeCombine, blk(l, "combine"), {slots, route, dense(l, h), shared_gate}, Rows::kT,
                  m_.d, {}, ExpertAttrs{m_.experts, m_.used}, index);

@@ -12,6 +12,25 @@ using namespace rules;
 void moe_glu(Plan& plan) { join_glu(plan, OpKind::kMoeLinear, "moe_glu"); }
 void moe_glu_quant(Plan& plan) { quantize_behind(plan, "moe_glu", "moe_glu_quant"); }
 
+// The choice of a row's experts by the step of their first products. An expert's own bias or scale stays apart.
+void route_glu(Plan& plan) {
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    if (!is_single(plan, plan.steps[i], OpKind::kMoeRoute)) continue;
+    const Op& route = first_op(plan, plan.steps[i]);
+    if (route.as<RouteAttrs>().expert_scale) continue;
+    for (size_t j = i + 1; j < plan.steps.size(); j++) {
+      const Step& next = plan.steps[j];
+      if (next.rule != "moe_glu_quant" || first_op(plan, next).in[1] != route.out[0]) continue;
+      const bool biased = std::ranges::any_of(next.ops, [&](uint32_t o) {
+        const auto* a = std::get_if<ExpertAttrs>(&plan.ops[o].attrs);
+        return a != nullptr && (a->bias || a->own_input);
+      });
+      if (!biased && can_move_up(plan, i, j)) merge(plan, i, j, kRouteGlu);
+      break;
+    }
+  }
+}
+
 // The step that alone reads v, behind step i, if it is one operation of this kind; else the number of steps.
 size_t only_reader(const Plan& plan, size_t i, ValueId v, OpKind kind, const std::vector<uint32_t>& readers) {
   if (readers[static_cast<size_t>(v)] != 1) return plan.steps.size();
@@ -295,6 +314,7 @@ void fold_norm(Plan& plan) {
 constexpr Rule kRules[] = {
     {"moe_glu", "gate and up of experts, activation", compacted<moe_glu>},
     {"moe_glu_quant", "moe_glu, quant_act", compacted<moe_glu_quant>},
+    {kRouteGlu, "moe_route, moe_glu_quant", compacted<route_glu>},
     {"attention_blocks_quant", "attention of whole blocks, its gate, quant_act",
      compacted<attention_blocks_quant>},
     {"head_rope_write_attend", "head_rope_write of one row, attention", compacted<head_rope_write_attend>},

@@ -30,6 +30,8 @@ std::span<const Rule> dispatch_rules();
 inline constexpr std::string_view kFoldNorm = "fold_norm";
 // A norm and a product of f32 weights that reads it: a copy of the norm where int8 products read it, too.
 inline constexpr std::string_view kNormLinear = "norm_linear";
+// The choice of experts and their first products.
+inline constexpr std::string_view kRouteGlu = "route_moe_glu_quant";
 // Whether such devices make this product by their program for routers: f32 weights in whole vectors of four.
 bool is_router(const Plan& plan, const Op& op);
 // Whether such devices compute this attention of few rows page by page: its heads are whole vectors of four.

@@ -30,12 +30,17 @@ TinyModel wide_model() {  // experts and heads in whole blocks of int8
           .used = 2};
 }
 
+TinyModel lone_expert_model() {
+  TinyModel model = wide_model();
+  model.experts = 11;
+  model.used = 3;
+  model.lone_experts = true;
+  return model;
+}
+
 std::vector<std::pair<std::string, TinyModel>> models() {
-  return {{"qwen", qwen_like()},
-          {"gemma", gemma_like()},
-          {"sinks", sink_like()},
-          {"ragged", ragged_model()},
-          {"wide experts", wide_model()}};
+  return {{"qwen", qwen_like()},      {"gemma", gemma_like()},        {"sinks", sink_like()},
+          {"ragged", ragged_model()}, {"wide experts", wide_model()}, {"lone experts", lone_expert_model()}};
 }
 
 Runner runner(const std::shared_ptr<const Graph>& graph, KvType kv,
@@ -99,7 +104,7 @@ TEST(VulkanDecode, JoinedStepsChangeNoBit) {
     };
     const Logits expected = episode(exact(""));
     EXPECT_TRUE(same_bits(expected, episode([](Caps& caps) { caps.rules.clear(); })));
-    if (name != "qwen" && name != "wide experts") continue;
+    if (name != "qwen" && !name.ends_with("experts")) continue;
     const std::unique_ptr<Device> device = gpu(kv);
     for (const std::string_view rule : device->caps().rules)
       EXPECT_TRUE(same_bits(expected, episode(exact(rule)))) << "without " << rule;
@@ -144,6 +149,7 @@ TEST(VulkanDecode, ALayerIsFewSteps) {
   };
   EXPECT_LE(layer_steps(plain_model()), 5);  // qkv, attention, output, gate and up, down
   EXPECT_LE(layer_steps(qwen_like()), 5);
+  EXPECT_LE(layer_steps(lone_expert_model()), 6);  // qkv, attention, output, router, gate and up, down
 }
 
 TEST(VulkanDecode, AgreesWithRef) {
@@ -171,25 +177,42 @@ TEST(VulkanDecode, AgreesWithRef) {
   }
 }
 
-TEST(VulkanDecode, ItsProgramsRun) {
-  if (!vulkan_is_there()) GTEST_SKIP();
+// The dispatches of a first token.
+std::map<std::string, uint64_t> dispatches_of(const TinyModel& model) {
   std::map<std::string, uint64_t> dispatches;
   auto device = gpu(KvType::kF16, &dispatches);
   const Caps caps = device->caps();
-  TinyModel model = qwen_like();
-  model.layers = 3;
   Runner r(std::move(device), build_tiny(model), caps, {}, 4, 8, KvType::kF16);
   r.text(0, {1});
+  return dispatches;
+}
+
+TEST(VulkanDecode, ItsProgramsRun) {
+  if (!vulkan_is_there()) GTEST_SKIP();
+  TinyModel model = qwen_like();
+  model.layers = 3;
   // q, k, output, gate with up; v; down; the tied head.
-  EXPECT_EQ(dispatches, (std::map<std::string, uint64_t>{{"attend_combine", 3},
-                                                         {"attend_split", 3},
-                                                         {"elementwise", 1},
-                                                         {"embed_q8_0", 1},
-                                                         {"gemv_q4_k", 12},
-                                                         {"gemv_q6_k", 3},
-                                                         {"gemv_q8_0", 4},
-                                                         {"norm_row", 2},
-                                                         {"rope_table", 1}}));
+  EXPECT_EQ(dispatches_of(model), (std::map<std::string, uint64_t>{{"attend_combine", 3},
+                                                                   {"attend_split", 3},
+                                                                   {"elementwise", 1},
+                                                                   {"embed_q8_0", 1},
+                                                                   {"gemv_q4_k", 12},
+                                                                   {"gemv_q6_k", 3},
+                                                                   {"gemv_q8_0", 4},
+                                                                   {"norm_row", 2},
+                                                                   {"rope_table", 1}}));
+  // q, k, v, output, gate with up and the choice of experts; down; the head. Behind the last layer rows are gathered first.
+  EXPECT_EQ(dispatches_of(lone_expert_model()), (std::map<std::string, uint64_t>{{"attend_combine", 2},
+                                                                                 {"attend_split", 2},
+                                                                                 {"combine_row", 1},
+                                                                                 {"elementwise", 1},
+                                                                                 {"embed_q8_0", 1},
+                                                                                 {"gemv_q5_0", 2},
+                                                                                 {"gemv_q6_k", 1},
+                                                                                 {"gemv_q8_0", 10},
+                                                                                 {"norm_row", 2},
+                                                                                 {"rope_table", 1},
+                                                                                 {"router", 2}}));
 }
 
 }  // namespace

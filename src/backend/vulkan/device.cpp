@@ -39,7 +39,8 @@ Caps vulkan_caps(std::string_view device, KvType k, KvType v) {
                 "combine_add",
                 "head_rope_write_attend",
                 kFoldNorm,
-                kNormLinear};
+                kNormLinear,
+                kRouteGlu};
   caps.int8_rows = caps.rule_rows = kFewRows;
   caps.joins_any_product = false;
   caps.kv = {kv_value_bytes(k), kv_value_bytes(v)};

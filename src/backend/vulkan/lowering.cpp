@@ -154,14 +154,13 @@ class Lowering : public Emit {
 
   Result<> route() {
     const auto& a = op_.as<RouteAttrs>();
-    ENSURE(a.experts <= 2048, "{}: {} experts", op_.name, a.experts);
+    ENSURE(a.experts <= 2048 && a.used <= 128, "{}: {} of {} experts", op_.name, a.used, a.experts);
     const uint64_t bias = a.selection_bias ? gpu(0).address : 0;
     const uint64_t scale = a.expert_scale ? gpu(a.selection_bias ? 1 : 0).address : 0;
     Push push;
     push << in(0) << bias << scale << out() << a.used << in_stride(0) << out_stride()
-         << static_cast<uint32_t>(a.score) << flag(a.selection_bias) << flag(a.expert_scale)
-         << flag(a.renormalize) << a.min_sum << a.scale << a.groups_used
-         << flag(a.group_score == GroupScore::kTop2Sum);
+         << static_cast<uint32_t>(a.score) << flag(a.expert_scale) << flag(a.renormalize) << a.min_sum
+         << a.scale << a.groups_used << flag(a.group_score == GroupScore::kTop2Sum);
     return add("moe_route", {a.experts, a.groups}, push, out_rows());
   }
 

@@ -2,56 +2,24 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 
-#include "backend/vulkan/operands.h"
+#include "backend/vulkan/decode_step.h"
 #include "base/check.h"
 #include "plan/rules.h"
 
 namespace brass::vulkan {
 namespace {
 
-// As the programs have them.
-enum class Epilogue : uint32_t { kPlain, kSum, kGlu, kGluInt8, kSumInt8 };
-enum class Experts : uint32_t { kNone, kShared, kOwn, kHeads, kSummed };
 constexpr uint32_t kRowThreads = 256, kSplitThreads = 256, kCombineThreads = 256;
-constexpr uint32_t kStagedBytes = 26 << 10;  // of shared memory, beside 1 KiB and more of a program's own
-constexpr uint32_t kSharedBytes = 32 << 10;  // that every device has
-constexpr uint32_t kMaxGroups = 65535;
 
-uint32_t flag(bool b) { return b ? 1 : 0; }
-uint32_t up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit; }
-
-std::string format_name(const Weight& w) {
-  std::string out(find_format(w.type)->name);
-  std::ranges::transform(out, out.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-// Two strides in one word, each a multiple of 16.
-uint32_t packed(uint32_t low, uint32_t high) {
-  ENSURE(low % 16 == 0 && high % 16 == 0 && low / 16 < 65536 && high / 16 < 65536, "strides {}, {}", low,
-         high);
-  return low / 16 | high / 16 << 16;
-}
-
-// What a product does besides multiplying.
-struct Around {
-  Epilogue epilogue = Epilogue::kPlain;
-  const Op* up = nullptr;  // the second product of kGlu…
-  ActKind act = ActKind::kIdentity;
-  ValueId added = -1;                          // kSum…
-  ValueId out = -1;                            // what is stored
-  const Op *norm = nullptr, *quant = nullptr;  // kSumInt8: what follows the sum
-};
-
-class Decode : Operands {
+class Decode : public DecodeProducts {
  public:
-  Decode(const Target& target, const Step& step) : Operands(target), step_(step) {}
+  using DecodeProducts::DecodeProducts;
 
   // False: none of ours.
   Result<bool> run() {
     const Op& first = op(0);
+    if (step_.rule == kRouteGlu) return done(products());
     if (step_.rule == kNormLinear) return done(router(op(1), &first));
     if (first.kind == OpKind::kRmsNorm || first.kind == OpKind::kLayerNorm)
       if (first.as<NormAttrs>().heads != 1) return false;
@@ -92,34 +60,14 @@ class Decode : Operands {
         return false;
     }
   }
-  std::vector<Dispatch> take() { return std::move(out_); }
 
  private:
   static Result<bool> done(Result<> result) {
     TRY_VOID(std::move(result));
     return true;
   }
-  const Op& op(size_t i) const { return d_.plan.ops[step_.ops[i]]; }
-
-  Result<> add(const Op& whose, const std::string& program, const std::vector<uint32_t>& constants,
-               const Push& push, uint32_t x, uint32_t y = 1, uint32_t z = 1, bool barrier = false) {
-    ENSURE(x <= kMaxGroups && y <= kMaxGroups && z <= kMaxGroups, "{}: a grid of {} × {} × {}", whose.name, x,
-           y, z);
-    VkPipeline pipeline = TRY(within(whose.name, d_.programs.find(program, constants, true)));
-    if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier, program, constants});
-    return {};
-  }
 
   // ---- rows: (combine) (add) (norm) (quant)
-
-  // Which of the operations that may make up such a step it has.
-  const Op* find(OpKind kind) const {
-    for (size_t i = 0; i < step_.ops.size(); i++)
-      if (op(i).kind == kind) return &op(i);
-    return nullptr;
-  }
-  uint64_t at_or_0(ValueId v) const { return v >= 0 ? at(v) : 0; }
-  uint32_t stride_or_0(ValueId v) const { return v >= 0 ? stride(v) : 0; }
 
   Result<> row() {
     const Op *combine = find(OpKind::kMoeCombine), *sum = find(OpKind::kAdd),
@@ -173,145 +121,6 @@ class Decode : Operands {
     return add(*act, "gate_quant",
                {dim, flag(norm != nullptr), static_cast<uint32_t>(act->as<ActAttrs>().kind)}, push, n / dim,
                rows(x));
-  }
-
-  // ---- products
-
-  bool is_routers(const Op& o) const { return is_router(d_.plan, o) && d_.plan.key.t <= kFewRows; }
-
-  // A product of f32 weights, of a row as it is or of what its norm makes of it.
-  Result<> router(const Op& o, const Op* norm) {
-    const RowSlice& slice = file(o, 0).slice;
-    const ValueId x = norm != nullptr ? norm->in[0] : o.in[0];
-    Push push;
-    push << gpu(o, 0).address << at(x) << (norm != nullptr ? vector_or_0(*norm, 0) : 0) << vector_or_0(o, 1)
-         << at(o.out[0]) << gpu(o, 0).row_bytes << slice.first << slice.run << slice.stride << stride(x)
-         << stride(o.out[0]) << (norm != nullptr ? norm->as<NormAttrs>().eps : 0.0f);
-    return add(o, "router", {file(o, 0).cols, flag(norm != nullptr)}, push, width(o.out[0]), rows(x));
-  }
-
-  // Products of one input, with what follows them.
-  Result<> products() {
-    Around around;
-    const size_t n = step_.ops.size();
-    if (step_.rule == kFoldNorm) {
-      const Op& sum = op(n - 3);
-      const ValueId made = op(n - 4).out[0];
-      around = {.epilogue = Epilogue::kSumInt8,
-                .added = sum.in[0] == made ? sum.in[1] : sum.in[0],
-                .out = sum.out[0],
-                .norm = &op(n - 2),
-                .quant = &op(n - 1)};
-      return product(op(0), around);
-    }
-    const bool two = n > 2 && op(2).kind == OpKind::kActMul;
-    if (two) {
-      const Op& act = op(2);
-      const size_t gate = act.in[0] == op(0).out[0] ? 0 : 1;
-      around.up = &op(1 - gate);
-      around.act = act.as<ActAttrs>().kind;
-      const bool int8_out = n > 3;
-      around.epilogue = int8_out ? Epilogue::kGluInt8 : Epilogue::kGlu;
-      around.out = op(int8_out ? 3 : 2).out[0];
-      return product(op(gate), around);
-    }
-    if (n > 1 && op(1).kind == OpKind::kAdd) {
-      const Op& sum = op(1);
-      around.epilogue = Epilogue::kSum;
-      around.added = sum.in[0] == op(0).out[0] ? sum.in[1] : sum.in[0];
-      around.out = sum.out[0];
-      return product(op(0), around);
-    }
-    for (size_t i = 0; i < n; i++) {
-      around.out = op(i).out[0];
-      TRY_VOID(product(op(i), around));
-    }
-    return {};
-  }
-
-  struct Shape {
-    uint32_t threads, passes;
-  };
-  // Enough workgroups to fill a large device, of rows enough that x is not the most of what they read.
-  Shape shape(uint32_t rows, uint32_t cols, Epilogue epilogue) const {
-    const uint32_t lanes = d_.programs.lanes();
-    if (epilogue == Epilogue::kGluInt8 || epilogue == Epilogue::kSumInt8) {
-      const uint32_t threads = std::min(epilogue == Epilogue::kGluInt8 ? 256u : 512u, 32 * lanes);
-      return {threads, 32 / (threads / lanes)};
-    }
-    const uint32_t threads = cols > 8192 ? 512 : 256, subgroups = threads / lanes;
-    return {threads, std::clamp(rows / (subgroups * 256), 1u, 16u)};
-  }
-
-  Result<> product(const Op& o, const Around& around) {
-    const bool by_experts = o.kind == OpKind::kMoeLinear, by_heads = o.kind == OpKind::kHeadLinear;
-    const auto* expert = std::get_if<ExpertAttrs>(&o.attrs);
-    const bool bias = by_experts ? expert->bias : !by_heads && o.as<LinearAttrs>().bias;
-    const uint32_t slots = by_experts ? expert->used : 1, cols = file(o, 0).cols;
-    const bool summed = by_experts && around.norm != nullptr;
-    const uint32_t n = width(o.out[0]) / slots, tokens = rows(o.out[0]);
-    const uint32_t columns = by_experts ? 1 : std::min(std::bit_ceil(std::max(tokens, 1u)), kFewRows);
-    ENSURE(cols % 32 == 0, "{}: {} columns", o.name, cols);
-
-    const Int8Rows x = int8(o.in[0]);
-    const int32_t folded = d_.plan.place(o.in[0]).norm;
-    const Outputs y = outputs(around);
-    const RowSlice& slice = file(o, 0).slice;
-    const auto begin_of = [&](const Op& product) {
-      return gpu(product, 0).address + uint64_t{file(product, 0).slice.first} * gpu(product, 0).row_bytes;
-    };
-    const uint32_t inputs = summed ? slots : columns;
-    const bool staged = !by_heads && inputs * (cols + cols / 2) <= kStagedBytes;
-    const Shape s =
-        shape(n * slots * (around.up != nullptr ? 2 : 1), summed ? slots * cols : cols, around.epilogue);
-    const uint32_t group_rows = s.threads / d_.programs.lanes() * s.passes;
-    const uint64_t other =
-        around.up != nullptr ? (bias ? gpu(*around.up, 1).address : 0) : at_or_0(around.added);
-    Push push;
-    push << begin_of(o) << (around.up != nullptr ? begin_of(*around.up) : y.gain) << gpu(o, 0).grid << x.codes
-         << x.pairs << (bias ? gpu(o, 1).address : 0) << other << y.first << y.second
-         << (by_experts ? at(o.in[1]) : 0) << gpu(o, 0).row_bytes << n << tokens << s.passes
-         << packed(x.code_stride, x.pair_stride) << y.strides << slice.run << slice.stride
-         << (by_experts ? stride(o.in[1])
-             : by_heads ? n / o.as<HeadLinearAttrs>().heads
-                        : 0)
-         << (folded >= 0 ? d_.plan.ops[static_cast<size_t>(folded)].as<NormAttrs>().eps : 0.0f)
-         << static_cast<uint32_t>(x.squares - x.pairs) << y.pairs_at;
-    const Experts experts = by_heads            ? Experts::kHeads
-                            : !by_experts       ? Experts::kNone
-                            : summed            ? Experts::kSummed
-                            : expert->own_input ? Experts::kOwn
-                                                : Experts::kShared;
-    return add(
-        o, "gemv_" + format_name(file(o, 0)),
-        {s.threads, cols, columns, static_cast<uint32_t>(around.epilogue), static_cast<uint32_t>(experts),
-         static_cast<uint32_t>(around.act), flag(staged), flag(folded >= 0), summed ? slots : 1u},
-        push, up(n, group_rows), up(tokens, columns), summed ? 1 : slots);
-  }
-
-  // Where a product leaves what it makes, as its program wants it.
-  struct Outputs {
-    uint64_t first, second = 0, gain = 0;
-    uint32_t strides, pairs_at = 0;
-  };
-  Outputs outputs(const Around& around) const {
-    if (around.quant != nullptr) {
-      const Int8Rows made = int8(around.quant->out[0]);
-      ENSURE(stride(around.added) == stride(around.out), "{}: rows of {} and {}", around.quant->name,
-             stride(around.added), stride(around.out));
-      return {.first = at(around.out),
-              .second = made.codes,
-              .gain = vector_or_0(*around.norm, 0),
-              .strides = packed(stride(around.out), made.code_stride),
-              .pairs_at = static_cast<uint32_t>(made.pairs - made.codes)};
-    }
-    if (is_int8(around.out)) {
-      const Int8Rows made = int8(around.out);
-      return {
-          .first = made.codes, .second = made.pairs, .strides = packed(made.code_stride, made.pair_stride)};
-    }
-    return {.first = at(around.out),
-            .strides = packed(stride(around.out), around.added >= 0 ? stride(around.added) : 0)};
   }
 
   // ---- heads: norm and rotation of q and k, keys and values to their pages
@@ -467,9 +276,6 @@ class Decode : Operands {
     }
     return {};
   }
-
-  const Step& step_;
-  std::vector<Dispatch> out_;
 };
 
 }  // namespace

@@ -17,6 +17,16 @@ layout(constant_id = 5) const uint kExperts = 0;
 layout(constant_id = 6) const uint kAct = 0;       // ActKind of the epilogues with two products
 layout(constant_id = 7) const uint kStaged = 0;    // x is kept in shared memory
 layout(constant_id = 9) const uint kSlots = 1;     // kSummed: experts of a row
+// The experts are chosen here, from the router's logits (route.glsl), by each workgroup for itself; the first ones leave the
+// choice in `route`. Flags: 1: so it is, 2: weights are made to sum to one, 4: groups by their best two; · 8: the score.
+layout(constant_id = 10) const uint kRouted = 0;
+layout(constant_id = 11) const uint kRouteExperts = 1;
+layout(constant_id = 12) const uint kRouteGroups = 1;
+layout(constant_id = 13) const uint kGroupsUsed = 1;
+layout(constant_id = 14) const uint kMinSumBits = 0;
+layout(constant_id = 15) const uint kScaleBits = 0;
+layout(constant_id = 16) const uint kSliced = 0;   // rows of W are a slice with gaps
+layout(constant_id = 17) const uint kRagged = 1;   // the last workgroup may have fewer rows to make
 layout(constant_id = 8) const uint kFolded = 0;    // scales of x lack their row's factor: sums are multiplied by it
 // kSumInt8: the sum, and int8 codes of sum · gain that lack their row's factor, and of each 32 the sum of their squares
 const uint kPlain = 0, kSum = 1, kGlu = 2, kGluInt8 = 3, kSumInt8 = 4;
@@ -25,9 +35,9 @@ layout(push_constant) uniform Push {
   uint64_t w, up;      // of its slice's first row; kSumInt8: up is the gain, 0: none
   Bytes grid_table;
   uint64_t x, x_more;  // codes and pairs
-  uint64_t bias, other;  // of the product; kSum…: what is added; kGlu…: the bias of up
+  uint64_t bias, other;  // of the product; kSum…: what is added; kGlu…: the bias of up; kRouted: logits, bias of the choice
   uint64_t y, y_more;  // f32, and kSumInt8: codes; kGluInt8: codes and pairs
-  Floats route;        // kExperts
+  Floats route;        // kExperts; kRouted: to be written
   uint row_bytes, rows;  // rows: of y; kExperts: of a slot
   uint tokens, passes;   // rows of W that a subgroup makes
   uint strides_x;        // of x in 16 bytes; of pairs in 16 pairs, · 65536
@@ -36,8 +46,9 @@ layout(push_constant) uniform Push {
   uint route_stride;     // 3: rows of a head
   float eps;
   uint squares_at;       // kFolded: sums of squares of x, from its pairs on, in bytes
-  uint pairs_at;         // kSumInt8: from the codes on, in bytes
+  uint pairs_at;         // kSumInt8: from the codes on, in bytes; kRouted: values from row to row of logits
 } p;
+#include "route.glsl"
 
 // A unit is 32 values of a row; a turn, one unit for each lane.
 const uint kUnits = kCols / 32, kTurns = (kUnits + kLanes - 1) / kLanes;
@@ -54,7 +65,9 @@ shared uvec4 staged_codes[kStaged != 0 ? kInputs * kSixteens : 1];
 shared vec4 staged_meta[kStaged != 0 ? kInputs * kUnits : 1];
 shared uint slot_row[kSlots];
 shared float slot_weight[kSlots];
-shared float made[kBlocks ? 32 * kTokens : 1];
+// Sums of 32 rows, token by token; kGluInt8: of up, and behind them of gate.
+const uint kMade = kEpilogue == kGluInt8 ? 64 : 32;
+shared float made[kBlocks ? kMade * kTokens : 1];
 
 uint lane, first_token, slot, expert_row;
 uint64_t x_at, meta_at;
@@ -69,28 +82,28 @@ uint token_of(uint i) { return min(first_token + i / kSlots, p.tokens - 1); }
 uint64_t codes_row(uint i) { return x_at + uint64_t(token_of(i) * x_stride() + i % kSlots * kCols); }
 uint64_t meta_row(uint i) { return meta_at + uint64_t(token_of(i) * meta_stride() + i % kSlots * kUnits) * 8; }
 
-// Sixteens a and b of a row: scales of both, then sums of both.
-vec4 meta_of(uint64_t row, uint a, uint b) {
-  const uvec2 one = Pairs(row).v[a / 2], two = Pairs(row).v[b / 2];
-  return vec4(scale_of(one), scale_of(two), float(sum_of(one, a % 2)), float(sum_of(two, b % 2)));
+// Sixteens a and b of a row: what they say as it lies there, and of it scales of both, then sums of both.
+uvec4 pairs_of(uint64_t row, uint a, uint b) { return uvec4(Pairs(row).v[a / 2], Pairs(row).v[b / 2]); }
+vec4 meta_of(uvec4 pairs, uint a, uint b) {
+  return vec4(scale_of(pairs.xy), scale_of(pairs.zw), float(sum_of(pairs.xy, a % 2)), float(sum_of(pairs.zw, b % 2)));
 }
 
 // ---- what x is
 
-// What a thread stages of int8 rows: loaded before the first of W, kept behind it.
+// What a thread stages of int8 rows: loaded before the first of W, looked at behind it.
 const uint kCodeTurns = kStaged != 0 ? (kInputs * kSixteens + kThreads - 1) / kThreads : 1;
 const uint kMetaTurns = kStaged != 0 ? (kInputs * kUnits + kThreads - 1) / kThreads : 1;
-void load_int8(out uvec4 codes[kCodeTurns], out vec4 meta[kMetaTurns]) {
+void load_int8(out uvec4 codes[kCodeTurns], out uvec4 pairs[kMetaTurns]) {
   [[unroll]] for (uint j = 0; j < kCodeTurns; ++j) {
     const uint i = min(thread_index() + j * kThreads, kInputs * kSixteens - 1), at = i % kSixteens;
     codes[j] = Quads(codes_row(i / kSixteens)).v[at < kUnits ? first_16(at) : second_16(at - kUnits)];
   }
   [[unroll]] for (uint j = 0; j < kMetaTurns; ++j) {
     const uint i = min(thread_index() + j * kThreads, kInputs * kUnits - 1), u = i % kUnits;
-    meta[j] = meta_of(meta_row(i / kUnits), first_16(u), second_16(u));
+    pairs[j] = pairs_of(meta_row(i / kUnits), first_16(u), second_16(u));
   }
 }
-void stage_int8(uvec4 codes[kCodeTurns], vec4 meta[kMetaTurns]) {
+void stage_int8(uvec4 codes[kCodeTurns], uvec4 pairs[kMetaTurns]) {
   [[unroll]] for (uint j = 0; j < kCodeTurns; ++j) {
     const uint i = thread_index() + j * kThreads;
     if (i < kInputs * kSixteens) staged_codes[i] = codes[j];
@@ -98,7 +111,7 @@ void stage_int8(uvec4 codes[kCodeTurns], vec4 meta[kMetaTurns]) {
   [[unroll]] for (uint j = 0; j < kMetaTurns; ++j) {
     const uint i = thread_index() + j * kThreads;
     if (i >= kInputs * kUnits) break;
-    staged_meta[i] = meta[j];
+    staged_meta[i] = meta_of(pairs[j], first_16(i % kUnits), second_16(i % kUnits));
   }
 }
 
@@ -133,10 +146,11 @@ uint row_of_pass(uint pass) {
 }
 
 uint64_t address_of(uint pass) {
-  const uint n = min(row_of_pass(pass), p.rows - 1);
+  const uint made_row = row_of_pass(pass), n = kRagged != 0 ? min(made_row, p.rows - 1) : made_row;
   const uint64_t from = kTwo && pass % 2 == 1 ? p.up : p.w;
   const uint first = kExperts == kSummed ? slot_row[pass % kSlots] : expert_row;
-  return from + uint64_t(row_of_slice(first + n, 0, p.run, p.stride)) * p.row_bytes;
+  const uint row = kSliced != 0 ? row_of_slice(first + n, 0, p.run, p.stride) : first + n;
+  return from + uint64_t(row) * p.row_bytes;
 }
 
 // What is loaded together: some units of one row, or the units of two rows.
@@ -144,10 +158,13 @@ uint parts() { return kOneTurn ? (passes() + kDeep - 1) / kDeep : passes() * kRo
 uint pass_of(uint part, uint i) { return kOneTurn ? min(part * kDeep + i, passes() - 1) : part / kRowParts; }
 uint unit_of(uint part, uint i) { return kOneTurn ? lane : (part % kRowParts * kDeep + i) * kLanes + lane; }
 
+uint64_t row_at;  // of the row whose units are being loaded
 void load_part(uint part, out Raw raw[2]) {
+  if (!kOneTurn && part % kRowParts == 0) row_at = address_of(part / kRowParts);
   [[unroll]] for (uint i = 0; i < kDeep; ++i) {
     const uint u = unit_of(part, i);
-    raw[i] = load_unit(address_of(pass_of(part, i)), kWhole ? u : min(u, kUnits - 1));
+    if (kOneTurn) row_at = address_of(pass_of(part, i));
+    raw[i] = load_unit(row_at, kWhole ? u : min(u, kUnits - 1));
   }
 }
 
@@ -166,7 +183,7 @@ void multiply_unit(Raw raw, uint u, uint pass) {
       const uint a = head * kSixteens + first_16(u), b = head * kSixteens + second_16(u);
       first = Quads(codes_row(from)).v[a];
       second = Quads(codes_row(from)).v[b];
-      meta = meta_of(meta_row(from), a, b);
+      meta = meta_of(pairs_of(meta_row(from), a, b), a, b);
     }
     precise float sum = sums[t];
     sum = fma(w.scale.x * meta.x, float(dot_of_words(w.first, first)), sum);
@@ -195,12 +212,12 @@ void finish_row(uint pass) {
     sums[t] = 0.0;
     const uint64_t biases = kTwo && !is_gate ? p.other : p.bias;
     const uint first = kExperts == kSummed ? slot_row[pass % kSlots] : expert_row;
-    if (biases != 0) y += Floats(biases).v[first + min(n, p.rows - 1)];
-    if (is_gate) {
+    if (kRouted == 0 && biases != 0) y += Floats(biases).v[first + min(n, p.rows - 1)];
+    if (is_gate && !kBlocks) {
       gates[t] = y;
       continue;
     }
-    if (kTwo) y = glu_of(gates[t], y);
+    if (kTwo && !kBlocks) y = glu_of(gates[t], y);
     if (kExperts == kSummed) {
       const uint at = pass % kSlots;
       precise const float sum = (at == 0 ? 0.0 : gates[t]) + slot_weight[at] * y;
@@ -210,7 +227,7 @@ void finish_row(uint pass) {
     }
     const uint row = first_token + t;
     if (kBlocks) {
-      if (lane == 0) made[t * 32 + n % 32] = n < p.rows ? y : 0.0;
+      if (lane == 0) made[t * kMade + (is_gate ? 32 : 0) + n % 32] = n < p.rows ? y : 0.0;
       continue;
     }
     if (lane != 0 || n >= p.rows || row >= p.tokens) continue;
@@ -268,7 +285,12 @@ void store_blocks(vec4 added[kBlockTurns], vec4 gain) {
     const uint t = gl_SubgroupID + j * kSubgroups, row = first_token + t;
     if (t >= kTokens || row >= p.tokens) break;
     vec4 x = vec4(0.0);
-    if (lane < 8) x = vec4(made[t * 32 + 4 * lane], made[t * 32 + 4 * lane + 1], made[t * 32 + 4 * lane + 2], made[t * 32 + 4 * lane + 3]);
+    if (lane < 8) {
+      [[unroll]] for (uint k = 0; k < 4; ++k) {
+        const uint at = t * kMade + 4 * lane + k;
+        x[k] = kEpilogue == kGluInt8 ? glu_of(made[at + 32], made[at]) : made[at];
+      }
+    }
     if (kEpilogue == kSumInt8) {
       if (lane < 8) x += added[j];
       store_sum(row, x, gain);
@@ -287,29 +309,53 @@ void load_slots() {
   barrier();
 }
 
+// The slot's expert.
+uint choose() {
+  if (gl_SubgroupID == 0) {
+    const uint used = gl_NumWorkGroups.z;
+    const Routing r = Routing(kRouted / 8, p.other, kGroupsUsed, (kRouted & 4) != 0, (kRouted & 2) != 0,
+                              uintBitsToFloat(kMinSumBits), uintBitsToFloat(kScaleBits));
+    score_experts(p.bias + 4ul * (first_token * p.pairs_at), r);
+    select_experts(gl_WorkGroupID.x == 0 ? used : slot + 1);
+    if (gl_WorkGroupID.x == 0 && lane == 0) {
+      Output route = Output(uint64_t(p.route));
+      route.v[first_token * p.route_stride + slot] = float(picked_at[slot]);
+      route.v[first_token * p.route_stride + used + slot] = weight_of(slot, used, r);
+    }
+  }
+  barrier();
+  return picked_at[slot];
+}
+
 void main() {
   grid = p.grid_table;
   const bool is_expert = kExperts != 0 && kExperts != kHeads && kExperts != kSummed;
   lane = gl_SubgroupInvocationID;
   first_token = gl_WorkGroupID.y * kTokens;
   slot = is_expert ? gl_WorkGroupID.z : 0;
-  expert_row = is_expert ? uint(p.route.v[first_token * p.route_stride + slot]) * p.rows : 0;
   x_at = p.x + (kExperts == kOwnInput ? slot * kCols : 0);
   meta_at = p.x_more + (kExperts == kOwnInput ? slot * (kCols / 32) * 8 : 0);
   [[unroll]] for (uint t = 0; t < kTokens; ++t) sums[t] = 0.0;
   const uint count = parts();
   Raw here[2], next[2];
   uvec4 codes[kCodeTurns];
-  vec4 meta[kMetaTurns], added[kBlockTurns], gain;
+  uvec4 pairs[kMetaTurns];
+  vec4 added[kBlockTurns], gain;
   float squares[kSquares];
-  if (kStaged != 0) load_int8(codes, meta);
+  if (kStaged != 0) load_int8(codes, pairs);
   if (kFolded != 0) load_squares(squares);
   if (kEpilogue == kSumInt8) load_added(added, gain);
   if (kExperts == kSummed) load_slots();
+  expert_row = 0;
+  if (kRouted != 0) {
+    expert_row = choose() * p.rows;
+  } else if (is_expert) {
+    expert_row = uint(p.route.v[first_token * p.route_stride + slot]) * p.rows;
+  }
   load_part(0, here);
   if (count > 1) load_part(1, next);
   if (kStaged != 0) {
-    stage_int8(codes, meta);
+    stage_int8(codes, pairs);
     barrier();
   }
   if (kFolded != 0) find_factors(squares);

@@ -51,9 +51,11 @@ Quantized32 quantize(vec4 x[8]) {
 // The same of 32 values that the first eight lanes of a subgroup hold, four each: the lane's word of codes. Other lanes
 // bring zeros; all know `meta`.
 uint quantize_by_lanes(vec4 x, out uvec2 meta) {
-  const vec4 size = abs(x);
-  const float largest = subgroupMax(max(max(size.x, size.y), max(size.z, size.w)));
-  const bool finite = subgroupMax(all(lessThan(size, vec4(kInfinity))) ? 0.0 : 1.0) == 0.0;
+  // Sizes in the order of their bits, in which no number is above infinity.
+  const uvec4 size = floatBitsToUint(abs(x));
+  const uint most = subgroupMax(max(max(size.x, size.y), max(size.z, size.w)));
+  const float largest = uintBitsToFloat(most);
+  const bool finite = most < 0x7f800000u;
   const float inverse = finite && largest > 0.0 ? 127.0 / largest : 0.0;
   ivec4 code = ivec4(0);
   if (inverse > 0.0) {
@@ -61,9 +63,9 @@ uint quantize_by_lanes(vec4 x, out uvec2 meta) {
     code = ivec4(mix(scaled, vec4(0.0), equal(x, vec4(0.0))));
   }
   const int sum = code.x + code.y + code.z + code.w;
-  const int first = subgroupAdd(gl_SubgroupInvocationID < 4 ? sum : 0);
-  const int second = subgroupAdd(gl_SubgroupInvocationID >= 4 ? sum : 0);
+  const int both = subgroupAdd(gl_SubgroupInvocationID < 4 ? sum : sum << 16);
+  const int first = bitfieldExtract(both, 0, 16);
   meta.x = finite ? floatBitsToUint(largest / 127.0) : 0x7fc00000u;
-  meta.y = uint(first & 65535) | uint(second) << 16;
+  meta.y = uint(first & 65535) | uint(both - first);
   return uint(code.x & 255) | uint(code.y & 255) << 8 | uint(code.z & 255) << 16 | uint(code.w) << 24;
 }
