@@ -30,7 +30,7 @@ class DecodeStep : protected Operands {
       if (op(i).kind == kind) return &op(i);
     return nullptr;
   }
-  uint64_t at_or_0(ValueId v) const { return v >= 0 ? at(v) : 0; }
+  uint64_t at_or_0(ValueId v) const { return v >= 0 && is_stored(v) ? at(v) : 0; }
   uint32_t stride_or_0(ValueId v) const { return v >= 0 ? stride(v) : 0; }
 
   Result<> add(const Op& whose, const std::string& program, const std::vector<uint32_t>& constants,

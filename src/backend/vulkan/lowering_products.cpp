@@ -182,7 +182,7 @@ DecodeProducts::Outputs DecodeProducts::outputs(const Around& around) const {
     const Int8Rows made = int8(around.quant->out[0]);
     ENSURE(stride(around.added) == stride(around.out), "{}: rows of {} and {}", around.quant->name,
            stride(around.added), stride(around.out));
-    return {.first = at(around.out),
+    return {.first = at_or_0(around.out),  // behind the last block nothing but the norm reads the sum
             .second = made.codes,
             .gain = vector_or_0(*around.norm, 0),
             .strides = packed(stride(around.out), made.code_stride),

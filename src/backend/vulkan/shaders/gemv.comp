@@ -36,7 +36,7 @@ layout(push_constant) uniform Push {
   Bytes grid_table;
   uint64_t x, x_more;  // codes and pairs
   uint64_t bias, other;  // of the product; kSum…: what is added; kGlu…: the bias of up; kRouted: logits, bias of the choice
-  uint64_t y, y_more;  // f32, and kSumInt8: codes; kGluInt8: codes and pairs
+  uint64_t y, y_more;  // f32, and kSumInt8: codes (y is 0 where nothing else reads the sum); kGluInt8: codes and pairs
   Floats route;        // kExperts; kRouted: to be written
   uint row_bytes, rows;  // rows: of y; kExperts: of a slot
   uint tokens, passes;   // rows of W that a subgroup makes
@@ -267,7 +267,7 @@ void store_int8(vec4 x, uint64_t codes, uint64_t pairs, uint block) {
 }
 
 void store_sum(uint row, vec4 x, vec4 gain) {
-  if (lane < 8) VectorsOut(p.y + 4ul * (row * y_stride())).v[quad_of_lane()] = x;
+  if (lane < 8 && p.y != 0) VectorsOut(p.y + 4ul * (row * y_stride())).v[quad_of_lane()] = x;
   float squares = 0.0;
   [[unroll]] for (uint j = 0; j < 4; ++j) squares = fma(x[j], x[j], squares);
   squares = subgroupAdd(squares);
