@@ -227,7 +227,7 @@ TEST_F(GenerationGrammarTest, ALazyGrammarLetsOtherRepliesBe) {
   EXPECT_EQ(free->ids(), same->ids());
   GenerationOptions eager = options;
   for (int32_t id = 0; id < tokenizer_->size(); id++)
-    if (tokenizer_->piece(id) == "<call>") eager.sampling.logit_bias = {{id, 5.0f}};
+    if (tokenizer_->piece(id) == "<call>") eager.sampling.logit_bias = {{id, 8.0f}};
   const auto call = reply(eager);
   EXPECT_EQ(call->finish(), Finish::kStop);
   const size_t at = call->text().find("<call>");
