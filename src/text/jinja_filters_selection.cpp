@@ -56,7 +56,7 @@ Result<Mapping> mapping_from(const Args& args) {
 }
 
 Result<Value> map(Runtime& rt, Args& args) {
-  return generator(rt,
+  return generator(rt, "generator object sync_do_map",
                    [args = args, source = Ref<Iterator>(), mapping = Mapping()](
                        Runtime& r, Value& out) mutable -> Result<bool> {
                      if (!source) {
@@ -78,7 +78,7 @@ Result<Value> map(Runtime& rt, Args& args) {
 // select and reject: on the item itself, or on an attribute of it.
 template <bool Keep, bool Attribute>
 Result<Value> select(Runtime& rt, Args& args) {
-  return generator(rt,
+  return generator(rt, "generator object select_or_reject",
                    [args = args, source = Ref<Iterator>(), test = std::optional<Applied>()](
                        Runtime& r, Value& out) mutable -> Result<bool> {
                      constexpr size_t kTest = Attribute ? 2 : 1;  // where the name of the test is

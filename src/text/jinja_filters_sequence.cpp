@@ -46,6 +46,18 @@ Result<Value> last(Runtime& rt, Args& args) {
   return TRY(to_vector(rt, seq)).back();
 }
 
+// What Python's reversed() makes of each kind of value.
+std::string_view reversed_kind(const Value& value) {
+  if (value.is(Kind::list)) return "list_reverseiterator object";
+  if (value.is(Kind::dict)) return "dict_reversekeyiterator object";
+  if (const auto* view = value.as<DictView>()) {
+    if (view->what() == DictView::What::items) return "dict_reverseitemiterator object";
+    return view->what() == DictView::What::keys ? "dict_reversekeyiterator object"
+                                                : "dict_reversevalueiterator object";
+  }
+  return value.is(Kind::tuple) ? "reversed object" : "range_iterator object";
+}
+
 Result<Value> reverse(Runtime& rt, Args& args) {
   const Bound bound = TRY(bind(args, "reverse", {"value"}, 1));
   const Value& value = *bound[0];
@@ -53,7 +65,7 @@ Result<Value> reverse(Runtime& rt, Args& args) {
   std::vector<Value> items = TRY(to_vector(rt, value));
   std::reverse(items.begin(), items.end());
   if (!reversible(value)) return rt.heap().list(std::move(items));
-  return generator(rt,
+  return generator(rt, reversed_kind(value),
                    [items = std::move(items), i = size_t{0}](Runtime&, Value& out) mutable -> Result<bool> {
                      if (i >= items.size()) return false;
                      out = items[i++];
@@ -63,14 +75,15 @@ Result<Value> reverse(Runtime& rt, Args& args) {
 
 Result<Value> items(Runtime& rt, Args& args) {
   const Bound bound = TRY(bind(args, "items", {"value"}, 1));
-  return generator(rt, [value = *bound[0], i = size_t{0}](Runtime& r, Value& out) mutable -> Result<bool> {
-    if (value.is_undefined()) return false;
-    if (!value.is(Kind::dict)) return fail("items needs a dict, not {}", type_name(value));
-    if (i >= value.mapping().size()) return false;
-    const auto& [key, item] = value.mapping().entries()[i++];
-    out = r.heap().tuple({key, item});
-    return true;
-  });
+  return generator(rt, "generator object do_items",
+                   [value = *bound[0], i = size_t{0}](Runtime& r, Value& out) mutable -> Result<bool> {
+                     if (value.is_undefined()) return false;
+                     if (!value.is(Kind::dict)) return fail("items needs a dict, not {}", type_name(value));
+                     if (i >= value.mapping().size()) return false;
+                     const auto& [key, item] = value.mapping().entries()[i++];
+                     out = r.heap().tuple({key, item});
+                     return true;
+                   });
 }
 
 Result<Value> dictsort(Runtime& rt, Args& args) {
@@ -149,7 +162,7 @@ Result<Value> unique(Runtime& rt, Args& args) {
   const Bound bound = TRY(bind(args, "unique", {"value", "case_sensitive", "attribute"}, 1));
   const bool sensitive = bound.has(1) && truthy(*bound[1]);
   const Value attribute = bound.has(2) ? *bound[2] : Value::none();
-  return generator(rt,
+  return generator(rt, "generator object sync_do_unique",
                    [source = Ref<Iterator>(), value = *bound[0], seen = rt.heap().dict(), sensitive,
                     attribute](Runtime& r, Value& out) mutable -> Result<bool> {
                      if (!source) source = TRY(iterate(r, value));
@@ -205,7 +218,7 @@ Result<Value> sum(Runtime& rt, Args& args) {
 Result<Value> batch(Runtime& rt, Args& args) {
   const Bound bound = TRY(bind(args, "batch", {"value", "linecount", "fill_with"}, 2));
   const Value fill = bound.has(2) ? *bound[2] : Value::none();
-  return generator(rt,
+  return generator(rt, "generator object do_batch",
                    [source = Ref<Iterator>(), value = *bound[0], count = *bound[1], fill, pending = Value(),
                     more = false](Runtime& r, Value& out) mutable -> Result<bool> {
                      if (!source) {
@@ -233,7 +246,7 @@ Result<Value> batch(Runtime& rt, Args& args) {
 Result<Value> slice(Runtime& rt, Args& args) {
   const Bound bound = TRY(bind(args, "slice", {"value", "slices", "fill_with"}, 2));
   const Value fill = bound.has(2) ? *bound[2] : Value::none();
-  return generator(rt,
+  return generator(rt, "generator object sync_do_slice",
                    [value = *bound[0], count = *bound[1], fill, items = std::optional<std::vector<Value>>(),
                     at = size_t{0}, index = Int{0}](Runtime& r, Value& out) mutable -> Result<bool> {
                      const Int slices = TRY(to_index(count, "the number of slices"));

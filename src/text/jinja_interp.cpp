@@ -221,17 +221,18 @@ Result<Value> Interpreter::filtered(const ForStmt& stmt, const Value& items) {
   const Ref<Activation> outer = std::exchange(now_, own);
   enter(stmt.test_scope);
   now_ = outer;
-  return generator(*this, [this, &stmt, source, own](Runtime&, Value& out) -> Result<bool> {
-    while (TRY(source->next(*this, out))) {
-      const Ref<Activation> caller = std::exchange(now_, own);
-      TRY(assign(*stmt.test_target, out, false));
-      const bool passes = TRY(holds(*stmt.test));
-      out = rebuilt(*stmt.test_target, std::move(out));
-      now_ = caller;
-      if (passes) return true;
-    }
-    return false;
-  });
+  return generator(*this, "generator object t_1",
+                   [this, &stmt, source, own](Runtime&, Value& out) -> Result<bool> {
+                     while (TRY(source->next(*this, out))) {
+                       const Ref<Activation> caller = std::exchange(now_, own);
+                       TRY(assign(*stmt.test_target, out, false));
+                       const bool passes = TRY(holds(*stmt.test));
+                       out = rebuilt(*stmt.test_target, std::move(out));
+                       now_ = caller;
+                       if (passes) return true;
+                     }
+                     return false;
+                   });
 }
 
 Result<Interpreter::Flow> Interpreter::run_loop(const ForStmt& stmt, const Value& items, int depth) {

@@ -135,7 +135,11 @@ class Parser : public ExprParser {
     TRY(expect_op("("));
     while (!at_op(")")) {
       if (!stmt.params.empty()) TRY(expect_op(","));
+      const Position at = now().at;
       stmt.params.push_back(TRY(assign_target(Target::name_only)));
+      for (size_t i = 0; i + 1 < stmt.params.size(); i++)
+        if (stmt.params[i]->name == stmt.params.back()->name)
+          return fail_at(at, "two parameters have this name");
       if (skip_op("=")) {
         stmt.defaults.push_back(TRY(expression()));
       } else if (!stmt.defaults.empty()) {

@@ -115,7 +115,7 @@ Result<Ref<Iterator>> Range::iterate(Runtime& rt) {
     out = self->at(i++);
     return true;
   };
-  return make<Generator>(&rt.heap(), next);
+  return make<Generator>(&rt.heap(), "dict_keyiterator object", next);
 }
 
 Range::Range(Heap* heap, Int start, Int stop, Int step)
@@ -145,11 +145,11 @@ Result<Ref<Iterator>> DictView::iterate(Runtime& rt) {
     out = self->at(r, i++);
     return true;
   };
-  return make<Generator>(&rt.heap(), next);
+  return make<Generator>(&rt.heap(), "dict_keyiterator object", next);
 }
 
-Value generator(Runtime& rt, Generator::Next next) {
-  return Value::object(make<Generator>(&rt.heap(), std::move(next)));
+Value generator(Runtime& rt, std::string_view kind, Generator::Next next) {
+  return Value::object(make<Generator>(&rt.heap(), kind, std::move(next)));
 }
 
 }  // namespace brass::jinja

@@ -218,11 +218,14 @@ class DictView final : public Opaque {
   What what_;
 };
 
-// An iterator from a function that gives the next value or reports the end.
+// An iterator from a function that gives the next value or reports the end. `kind`: what Python prints of the original's,
+// before an address (here always the same one).
 class Generator final : public Iterator {
  public:
   using Next = std::function<Result<bool>(Runtime&, Value&)>;
-  Generator(Heap* heap, Next next) : Iterator(heap), next_(std::move(next)) {}
+  Generator(Heap* heap, std::string_view kind, Next next)
+      : Iterator(heap), kind_(kind), next_(std::move(next)) {}
+  std::string repr() const override { return fmt::format("<{} at 0x7f0000000000>", kind_); }
   void clear() override { next_ = nullptr; }
   Result<bool> next(Runtime& rt, Value& out) override {
     TRY(rt.step());
@@ -230,8 +233,10 @@ class Generator final : public Iterator {
   }
 
  private:
+  std::string_view kind_;
   Next next_;
 };
-Value generator(Runtime& rt, Generator::Next next);
+// Of a generator function of that name.
+Value generator(Runtime& rt, std::string_view kind, Generator::Next next);
 
 }  // namespace brass::jinja

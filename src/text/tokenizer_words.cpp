@@ -96,7 +96,8 @@ void WordEncoder::split(std::string_view word, std::vector<Symbol>& symbols) con
       if (step.state == Utf8State::kValid) length = step.length;
       id = table_.find(word.substr(at, length));
     }
-    symbols.push_back({id, static_cast<uint32_t>(at), static_cast<uint32_t>(at + length)});
+    if (id >= 0 || !leaves_out(word[at]))
+      symbols.push_back({id, static_cast<uint32_t>(at), static_cast<uint32_t>(at + length)});
     at += length;
   }
 }

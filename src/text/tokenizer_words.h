@@ -48,7 +48,8 @@ class WordEncoder {
   // A word that is a piece is that piece, whatever its merges say.
   void set_whole_words(bool on) { whole_words_ = on; }
   // What stands for a byte that no piece covers: byte_pieces[value] where >= 0, else `unknown`, once for all
-  // neighbours, in one word or several.
+  // neighbours, in one word or several. Where both are missing and merges go by a list, the byte is left out before
+  // merges, and its neighbours are each other's, as in `tokenizers`.
   void set_fallback(std::span<const int32_t> byte_pieces, std::vector<int32_t> unknown);
 
   // The best cut of a word up to some byte: its last piece begins at `begin`.
@@ -74,6 +75,9 @@ class WordEncoder {
   enum class Reach : uint8_t { kUnknown, kYes, kNo };
 
   void split(std::string_view word, std::vector<Symbol>& symbols) const;
+  bool leaves_out(char byte) const {
+    return pairs_ && unknown_.empty() && byte_fallback_[static_cast<uint8_t>(byte)] < 0;
+  }
   void merge(std::string_view word, Scratch& scratch) const;
   void cut_best(std::string_view word, Scratch& scratch) const;
   bool reaches(int32_t id, std::string_view word, Scratch& scratch) const;

@@ -23,6 +23,9 @@ TEST(JinjaLanguage, PrintsValuesAsPythonDoes) {
       {"{{ range(3) }} {{ 'a' ~ none ~ 1.0 }}", "range(0, 3) aNone1.0"},
       {"{{ ['\\n\\t\\\\', 'é', '\\x07', '\\u200b'] }}", "['\\n\\t\\\\', 'é', '\\x07', '\\u200b']"},
       {"{{ missing }}|{{ [missing] }}", "|[Undefined]"},
+      // What holds an address is printed with one, as long as CPython's.
+      {"{{ [1]|select|string|length }} {{ [1]|map('int')|string|length }}", "53 48"},
+      {"{{ [1]|reverse|wordcount }} {{ ([1]|reverse|string)[:24] }}", "4 <list_reverseiterator ob"},
   });
 }
 
@@ -166,6 +169,8 @@ TEST(JinjaLanguage, SyntaxErrorsHavePlaces) {
       {"{% include 'x' %}", "error: template line 1, column 4: 'include' is not supported in chat templates"},
       {"{% set 1 = 2 %}", "error: template line 1, column 8: can't assign to this expression"},
       {"{{ (1 }}", "error: template line 1, column 7: unexpected '}', expected ')'"},
+      {"{% macro m(a, b, a=1) %}{% endmacro %}",
+       "error: template line 1, column 18: two parameters have this name"},
   });
 }
 

@@ -89,6 +89,9 @@ TEST(TokenizerSpec, BytesWithoutAPiece) {
   const auto tokenizer = make(spec);
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("axb"), true), "ab");
   EXPECT_EQ(tokenizer->warnings().size(), 1u);
+  // Its neighbours merge as if it had not been there.
+  EXPECT_EQ(tokenizer->encode("hexllo"), tokenizer->encode("hello"));
+  EXPECT_TRUE(tokenizer->encode("x").empty() || tokenizer->decode(tokenizer->encode("x"), true).empty());
 }
 
 // A list of merges can name a control piece as what two pieces become; text must not get there.
