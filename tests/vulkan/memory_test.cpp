@@ -108,7 +108,7 @@ TEST(VulkanMemory, WhatDoesNotFitIsRefusedWithWhatWould) {
                 std::string::npos);
     }
   }
-  const auto nothing = create(KvType::kF16, 40 << 20, 2048);
+  const auto nothing = create(KvType::kF16, 1 << 20, 2048);
   ASSERT_FALSE(nothing.has_value());
 }
 
