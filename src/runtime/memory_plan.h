@@ -48,7 +48,6 @@ class MemoryPlan {
   std::vector<std::shared_ptr<const Graph>> graphs_;
   std::vector<Compiled> plans_;
   EngineOptions options_;
-  uint32_t most_context_ = 0;
 };
 
 }  // namespace brass

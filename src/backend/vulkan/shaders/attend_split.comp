@@ -89,12 +89,12 @@ void make_heads(float raw[kHeadTurns], float gains[kGainTurns], float turns[kAng
     if (thread + j * kThreads < kRotated) angles[thread + j * kThreads] = turns[j];
   }
   barrier();
-  for (uint h = gl_SubgroupID; h <= kHeads; h += kSubgroups) {
-    if (h == kHeads ? !with_key : h >= heads) continue;
-    const uint which = h == kHeads ? 1 : 0;
-    if (kNorm == 1) norm_head(h * kKeyDim, kKeyDim, which, p.eps);
-    if (kRotated > 0) rotate_head(h * kKeyDim, kRotated, kNeox != 0);
-    if (kNorm == 2) norm_head(h * kKeyDim, kKeyDim, which, p.eps);
+  for (uint first = 0; first <= kHeads; first += kSubgroups) {
+    const uint h = first + gl_SubgroupID, which = h == kHeads ? 1 : 0;
+    const bool mine = h < heads || (h == kHeads && with_key);
+    if (kNorm == 1) norm_head(mine, h * kKeyDim, kKeyDim, which, p.eps);
+    if (kRotated > 0) rotate_head(mine, h * kKeyDim, kRotated, kNeox != 0);
+    if (kNorm == 2) norm_head(mine, h * kKeyDim, kKeyDim, which, p.eps);
   }
   barrier();
 }

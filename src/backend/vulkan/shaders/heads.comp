@@ -43,9 +43,9 @@ void main() {
   }
   for (uint i = lane; i < kDim; i += kLanes) head_values[i] = p.x.v[t * p.x_stride + head * kDim + i];
   meet();
-  if (kNorm == 1) norm_head(0, kDim, head, p.eps);
-  if (p.n_rot > 0) rotate_head(0, p.n_rot, p.neox != 0);
-  if (kNorm == 2) norm_head(0, kDim, head, p.eps);
+  if (kNorm == 1) norm_head(true, 0, kDim, head, p.eps);
+  if (p.n_rot > 0) rotate_head(true, 0, p.n_rot, p.neox != 0);
+  if (kNorm == 2) norm_head(true, 0, kDim, head, p.eps);
   for (uint i = lane; i < kDim; i += kLanes) {
     if (kToPages == 0) {
       Output(p.y).v[t * p.y_stride + head * kDim + i] = head_values[i];
