@@ -164,10 +164,13 @@ Result<std::unique_ptr<Device>> open_both(const ModelFlags& flags, const DeviceU
                                           std::function<Result<>()> check_source) {
   if (use.model == nullptr)
     return wrong_use("flags --gpu-layers, --experts-on: this command takes a device as a whole");
-  const std::shared_ptr<Device> gpu = TRY(open_gpu(flags, check_source)), cpu = TRY(open_cpu(flags));
-  const std::optional<Placement> placement = TRY(chosen_placement(flags, use, gpu, cpu));
-  if (!placement) return open_gpu(flags, std::move(check_source));
-  return make_split_device(gpu, cpu, *placement);
+  std::unique_ptr<Device> gpu = TRY(open_gpu(flags, std::move(check_source))), cpu = TRY(open_cpu(flags));
+  const auto lent = [](Device& device) {
+    return std::shared_ptr<Device>(std::shared_ptr<Device>(), &device);
+  };
+  const std::optional<Placement> placement = TRY(chosen_placement(flags, use, lent(*gpu), lent(*cpu)));
+  if (!placement) return gpu;
+  return make_split_device(std::move(gpu), std::move(cpu), *placement);
 }
 
 }  // namespace
