@@ -108,8 +108,12 @@ TEST(VulkanMemory, WhatDoesNotFitIsRefusedWithWhatWould) {
                 std::string::npos);
     }
   }
-  const auto nothing = create(KvType::kF16, 1 << 20, 2048);
-  ASSERT_FALSE(nothing.has_value());
+  // No more than the device takes for itself: no model fits. Less than that: no device.
+  const uint64_t own = (*gpu(KvType::kF16))->memory_taken();
+  EXPECT_FALSE(create(KvType::kF16, own + 4096, 2048).has_value());
+  const auto device = gpu(KvType::kF16, own - 1);
+  ASSERT_FALSE(device.has_value());
+  EXPECT_FALSE(device.error().hint.empty());
 }
 
 // Whatever fails first, an error comes of it, and no tokens.
