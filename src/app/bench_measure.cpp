@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "app/bench_facts.h"
 #include "app/bench_ledger.h"
@@ -9,6 +10,7 @@
 #include "app/terminal.h"
 #include "base/check.h"
 #include "report/format.h"
+#include "runtime/memory_plan.h"
 
 namespace brass::app {
 namespace {
@@ -62,25 +64,45 @@ void BenchProgress::clear() {
   drawn_ = false;
 }
 
+namespace {
+
+// The largest context up to `wanted` that the device has room for, of `held` and further sequences.
+Result<uint32_t> context_with_room(const ModelFlags& flags, const Model& model, uint32_t wanted,
+                                   uint32_t held) {
+  EngineOptions options = Meter::engine_options({.context = wanted, .held = held});
+  std::tie(options.k_type, options.v_type) = TRY(kv_types(flags));
+  const std::unique_ptr<Device> device = TRY(open_device(flags, {&model, options}));
+  if (device->caps().own_memory) {
+    const EngineOptions settled = TRY(settle(model, options));
+    const MemoryPlan memory = TRY(MemoryPlan::create(fitted_graphs(model, wanted), *device, settled));
+    const uint32_t most = TRY(memory.largest_context(*device, options.k_type, options.v_type, wanted));
+    return most == 0 || most + Device::page_positions() > wanted ? wanted
+                                                                 : most;  // none: opening it says why
+  }
+  // One sequence's keys and values are touched once, and each kept prefix shares their pages.
+  const Caps& caps = device->caps();
+  double per_position = 0;
+  for (const MemoryGroup& group : model.graph->groups)
+    for (const KvLayer& l : group.layers)
+      per_position += l.heads * (l.k_dim * caps.kv.per_k_value + l.v_dim * caps.kv.per_v_value);
+  const auto memory = available_memory();
+  if (!memory || !(per_position > 0)) return wanted;
+  const double room = static_cast<double>(*memory) * 0.5 / per_position;
+  return room < wanted ? std::max(1024u, static_cast<uint32_t>(room)) : wanted;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Meter>> open_for(const ModelFlags& flags, const BenchPlan& plan) {
   const std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags))));
+  TRY_VOID(need_decoding(*model, "brass bench"));
   const uint32_t most = flags.context != 0 ? flags.context : model->info.context_length;
   uint32_t wanted = std::max(plan.deepest + 64, 1024u);
   for (const report::Workload& w : plan.workloads)
     if (w.positions() <= most) wanted = std::max(wanted, w.positions());
-  wanted = std::min(wanted, most);
-  // One sequence's keys and values are touched once, and each kept prefix shares their pages.
-  const Caps caps = TRY(open_device(flags))->caps();
-  double per_position = 0;
-  for (const MemoryGroup& group : model->graph->groups)
-    for (const KvLayer& l : group.layers)
-      per_position += l.heads * (l.k_dim * caps.kv.per_k_value + l.v_dim * caps.kv.per_v_value);
-  if (const auto memory = available_memory(); memory && per_position > 0) {
-    const double room = static_cast<double>(*memory) * 0.5 / per_position;
-    if (room < wanted) wanted = std::max(1024u, static_cast<uint32_t>(room));
-  }
-  return Meter::open(
-      flags, {.context = std::min(wanted, most), .held = static_cast<uint32_t>(std::size(kDepths)) + 8});
+  const uint32_t held = static_cast<uint32_t>(std::size(kDepths)) + 8;
+  const uint32_t context = TRY(context_with_room(flags, *model, std::min(wanted, most), held));
+  return Meter::open(flags, {.context = std::min(context, most), .held = held});
 }
 
 // The usual depths that fit, and the end of the context where that is well beyond the last of them.
@@ -110,7 +132,8 @@ Result<> Measurement::probe(report::BenchReport& report) {
   progress_.say("Probing memory and arithmetic");
   const Result<DeviceProbe> probe = meter_.engine().device().probe();
   if (!probe) {
-    report.notes.push_back("No ceilings: " + probe.error().message + ".");
+    const std::string note = "No ceilings: " + probe.error().message + ".";
+    if (std::ranges::find(report.notes, note) == report.notes.end()) report.notes.push_back(note);
     return {};
   }
   // The fastest of two looks, at the beginning and at the end: others can only make it slower.

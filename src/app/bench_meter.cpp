@@ -28,6 +28,11 @@ struct Dropped {
 
 }  // namespace
 
+// Three full ones: the text whose prefixes are kept, which share its pages; a prompt that a lever keeps; a request.
+EngineOptions Meter::engine_options(const MeterOptions& options) {
+  return {.context = options.context, .sequences = options.held + 3, .full_sequences = 3, .chunk = kChunk};
+}
+
 Result<std::unique_ptr<Meter>> Meter::open(const ModelFlags& flags, const MeterOptions& options) {
   std::unique_ptr<Meter> meter(new Meter());
   ModelFlags wanted = flags;
@@ -39,8 +44,7 @@ Result<std::unique_ptr<Meter>> Meter::open(const ModelFlags& flags, const MeterO
     wanted.context = options.context;
   }
   meter->tokenizer_ = TRY(open_tokenizer(*model));
-  meter->engine_ =
-      TRY(open_engine(wanted, std::move(model), {.sequences = options.held + 2, .chunk = kChunk}));
+  meter->engine_ = TRY(open_engine(wanted, std::move(model), engine_options(options)));
   TRY_VOID(meter->read_prompt());
   return meter;
 }

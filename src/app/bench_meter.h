@@ -44,6 +44,8 @@ struct MeterOptions {
 class Meter {
  public:
   static Result<std::unique_ptr<Meter>> open(const ModelFlags& flags, const MeterOptions& options);
+  // Of the engine that open() makes; KV types come from flags.
+  static EngineOptions engine_options(const MeterOptions& options);
 
   Engine& engine() { return *engine_; }
   const Model& model() const { return engine_->model(); }

@@ -1,12 +1,14 @@
 // brass bench recommend: settings for a declared workload, with reasons and figures.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "app/bench_flags.h"
 #include "app/bench_measure.h"
 #include "app/byte_size.h"
 #include "app/terminal.h"
 #include "report/format.h"
+#include "runtime/memory_plan.h"
 
 namespace brass::app {
 namespace {
@@ -14,10 +16,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Choice {
-  uint32_t threads = 0;
-  std::string kv_type, text;  // the flags
-  uint32_t context = 0;
-  uint64_t memory = 0;  // weights and one sequence's keys, values and states
+  ModelFlags flags;
+  std::string text;  // the flags
+  uint64_t memory =
+      0;  // of the machine: weights and one sequence's keys, values and states; of a GPU: all that it takes
   std::optional<double> seconds;
   bool composed = true;
   std::string refused;  // why it was not measured
@@ -38,10 +40,10 @@ uint64_t memory_of(const Model& model, const Device& device, KvType k, KvType v,
   return bytes;
 }
 
-Result<> measure(const ModelFlags& flags, const report::Workload& w, double seconds, Choice& choice) {
+Result<> measure(const report::Workload& w, double seconds, Choice& choice) {
   BenchPlan plan{.seconds = seconds, .rounds = 3, .deepest = w.positions(), .workloads = {w}};
   BenchProgress progress(seconds);
-  const std::unique_ptr<Meter> meter = TRY(open_for(flags, plan));
+  const std::unique_ptr<Meter> meter = TRY(open_for(choice.flags, plan));
   Measurement measurement(*meter, plan, progress);
   report::BenchReport report;
   TRY_VOID(measurement.curves(report));
@@ -59,20 +61,73 @@ Result<> measure(const ModelFlags& flags, const report::Workload& w, double seco
   return {};
 }
 
+constexpr std::string_view kKvTypes[] = {"f16", "int8"};
+
+ModelFlags with_kv(ModelFlags flags, std::string_view kv, uint32_t context) {
+  flags.kv_type = kv;
+  flags.context = context;
+  return flags;
+}
+
 // Threads: all and half of them; keys and values: f16 and int8.
-Result<std::vector<Choice>> choices(const BenchFlags& flags, const Model& model, const report::Workload& w) {
-  const uint32_t all = TRY(open_device(flags.model))->caps().threads;
-  std::vector<Choice> out;
-  for (const char* kv : {"f16", "int8"})
+Result<> cpu_choices(const ModelFlags& given, const Model& model, uint32_t context, uint64_t budget,
+                     std::vector<Choice>& out) {
+  const uint32_t all = TRY(open_device(given))->caps().threads;
+  for (const std::string_view kv : kKvTypes)
     for (uint32_t threads = all; threads >= 1 && threads * 2 >= all;
          threads = threads == 1 ? 0 : threads / 2) {
-      Choice c{.threads = threads, .kv_type = kv};
-      c.context = std::min<uint32_t>(model.info.context_length, (w.positions() + 63) / 64 * 64);
-      c.text = fmt::format("--threads {} --kv-type {} --context {}", threads, kv, c.context);
-      const KvType type = std::string_view(kv) == "f16" ? KvType::kF16 : KvType::kInt8;
-      c.memory = memory_of(model, *TRY(open_device(flags.model)), type, type, c.context);
+      Choice c{.flags = with_kv(given, kv, context)};
+      c.flags.threads = threads;
+      c.text = fmt::format("--device cpu --threads {} --kv-type {} --context {}", threads, kv, context);
+      const auto [k, v] = TRY(kv_types(c.flags));
+      c.memory = memory_of(model, *TRY(open_device(given)), k, v, context);
+      if (c.memory > budget) c.refused = "over the budget";
       out.push_back(std::move(c));
     }
+  return {};
+}
+
+// All of the model on the GPU, else as much as it has memory for, within the budget.
+Result<Choice> gpu_choice(const ModelFlags& given, const Model& model, std::string_view kv,
+                          uint32_t context) {
+  Choice c{.flags = with_kv(given, kv, context)};
+  EngineOptions options{.context = context};
+  std::tie(options.k_type, options.v_type) = TRY(kv_types(c.flags));
+  const EngineOptions settled = TRY(settle(model, options));
+  const auto text = [&] {
+    c.text = fmt::format("--device vulkan{}{} --kv-type {} --context {}",
+                         c.flags.gpu < 0 ? "" : fmt::format(" --gpu {}", c.flags.gpu),
+                         c.flags.gpu_layers.empty() ? "" : " --gpu-layers auto", kv, context);
+  };
+  for (const char* layers : {"", "auto"}) {
+    c.flags.gpu_layers = layers;
+    text();
+    const auto device = open_device(c.flags, {&model, options});
+    if (!device) {
+      c.refused = device.error().message;
+      return c;
+    }
+    const MemoryPlan plan = TRY(MemoryPlan::create(fitted_graphs(model, context), **device, settled));
+    const MemoryNeed need = TRY(plan.need(**device));
+    c.memory = need.total();
+    if (need.fits()) return c;
+  }
+  c.refused = "over the GPU's memory";
+  return c;
+}
+
+// What the flags leave open: both kinds of device for "auto", where there are both.
+Result<std::vector<Choice>> choices(const BenchFlags& flags, const Model& model, const report::Workload& w,
+                                    uint64_t budget) {
+  std::vector<Choice> out;
+  const uint32_t context = std::min<uint32_t>(model.info.context_length, (w.positions() + 63) / 64 * 64);
+  ModelFlags gpu = with_device(flags.model), cpu = flags.model;
+  if (gpu.device == "vulkan") {
+    if (gpu.device_memory.empty()) gpu.device_memory = flags.budget;
+    for (const std::string_view kv : kKvTypes) out.push_back(TRY(gpu_choice(gpu, model, kv, context)));
+  }
+  cpu.device = "cpu";
+  if (flags.model.device != "vulkan") TRY_VOID(cpu_choices(cpu, model, context, budget, out));
   return out;
 }
 
@@ -110,30 +165,25 @@ Result<> bench_recommend(const BenchFlags& flags) {
   if (flags.workloads.size() != 1) return wrong_use("flag --workload: recommend takes one");
   if (!flags.model.kv_type.empty() || flags.model.threads != 0 || flags.model.context != 0)
     return wrong_use("flags --kv-type, --threads, --context: they are what recommend finds out");
-  if (flags.model.device != "cpu" && flags.model.device != "auto")
-    return wrong_use("flag --device: recommend is for the CPU");
+  if (flags.model.device == "ref") return wrong_use("flag --device: the reference is not there to be fast");
+  if (!flags.model.gpu_layers.empty() || flags.model.experts_on != "gpu")
+    return wrong_use("flags --gpu-layers, --experts-on: they are what recommend finds out");
   const report::Workload w = TRY(report::parse_workload(flags.workloads[0]));
   const uint64_t budget = flags.budget.empty() ? UINT64_MAX : TRY(parse_byte_size("--budget", flags.budget));
   BenchFlags with_model = flags;
-  with_model.model.device = "cpu";
   with_model.model.model = flags.second;
   const std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(with_model.model))));
   if (w.positions() > model->info.context_length)
     return wrong_use("flag --workload: {} needs {} tokens, and {} was made for {}", report::format_shape(w),
                      w.positions(), flags.second, model->info.context_length);
-  std::vector<Choice> all = TRY(choices(with_model, *model, w));
+  std::vector<Choice> all = TRY(choices(with_model, *model, w, budget));
   catch_interrupts();
   for (Choice& c : all) {
-    ModelFlags run = with_model.model;
-    run.threads = c.threads;
-    run.kv_type = c.kv_type;
-    run.context = c.context;
-    if (c.memory > budget)
-      c.refused = "over the budget";
-    else if (interrupted())
+    if (!c.refused.empty()) continue;
+    if (interrupted())
       c.refused = "stopped by Ctrl-C";
     else
-      TRY_VOID(measure(run, w, 30, c));
+      TRY_VOID(measure(w, 30, c));
   }
   const Choice* best = nullptr;
   for (const Choice& c : all) {
@@ -148,7 +198,7 @@ Result<> bench_recommend(const BenchFlags& flags) {
       "faster{}.\n",
       best->text, report::format_seconds(*best->seconds), report::format_bytes(best->memory),
       (1 - kWorthIt) * 100,
-      best->kv_type == "int8"
+      best->flags.kv_type == "int8"
           ? ". int8 keys and values cost a little quality: brass eval --against-kv-type int8 says how much"
           : "");
   return {};

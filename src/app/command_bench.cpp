@@ -5,6 +5,8 @@
 namespace brass::app {
 namespace {
 
+constexpr uint32_t kLeastContext = 1024;  // a GPU must have room for that, to be the device that is meant
+
 struct Form {
   const char* word;
   Result<> (*run)(const BenchFlags& flags);
@@ -66,7 +68,9 @@ Result<> run_bench(const BenchFlags& flags) {
     return wrong_use("brass bench MODEL: '{}' is one operand too many", flags.second);
   TRY_VOID(check_flags(flags, ""));
   BenchFlags on_device = flags;  // one for all that is measured
-  on_device.model = with_device(flags.model);
+  if (flags.model.device == "auto")
+    on_device.model = TRY(
+        with_device(flags.model, *TRY(load_model(TRY(find_model(flags.model)))), {.context = kLeastContext}));
   return bench_model(on_device);
 }
 

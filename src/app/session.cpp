@@ -195,10 +195,7 @@ Result<std::unique_ptr<Device>> open_device(const ModelFlags& given, const Devic
   return open_gpu(flags, std::move(check_source));
 }
 
-namespace {
-
-// The device that --device means for this model, said in a line where a GPU was there to choose.
-Result<ModelFlags> with_room(const ModelFlags& given, const Model& model, EngineOptions options) {
+Result<ModelFlags> with_device(const ModelFlags& given, const Model& model, EngineOptions options) {
   ModelFlags flags = with_device(given);
   if (given.device != "auto" || given.gpu >= 0 || !given.device_memory.empty() || shares_work(given) ||
       flags.device != "vulkan")
@@ -222,6 +219,8 @@ Result<ModelFlags> with_room(const ModelFlags& given, const Model& model, Engine
   flags.gpu = -1;
   return flags;
 }
+
+namespace {
 
 // The placement that would fit, for who is told that a GPU has too little.
 std::string placement_hint(const ModelFlags& flags, const Model& model, const EngineOptions& options) {
@@ -260,7 +259,7 @@ Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& flags, EngineOptio
 
 Result<std::unique_ptr<Engine>> open_engine(const ModelFlags& given, std::unique_ptr<Model> model,
                                             EngineOptions options) {
-  const ModelFlags flags = TRY(with_room(given, *model, options));
+  const ModelFlags flags = TRY(with_device(given, *model, options));
   const auto [k, v] = TRY(kv_types(flags));
   options.k_type = k;
   options.v_type = v;

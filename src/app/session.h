@@ -34,10 +34,11 @@ void declare_device(Arguments& arguments, ModelFlags& flags);
 // Of K and V, as --kv-type says, else as the device takes them.
 Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags);
 Result<std::string> find_model(const ModelFlags& flags);  // the path of the file
-// Of --kv-type, or what the device usually has.
-Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags);
 // What --device auto means without knowing a model: "vulkan" with the GPU, or "cpu". Other devices stay as they are.
 ModelFlags with_device(ModelFlags flags);
+// The same for this model, opened with these options: a GPU that has no room for it is not meant. Said in a line on
+// standard error where there was a GPU to choose.
+Result<ModelFlags> with_device(const ModelFlags& flags, const Model& model, EngineOptions options);
 // What a device will be used for, where the flags may share it out between two.
 struct DeviceUse {
   const Model* model = nullptr;

@@ -29,7 +29,9 @@ Result<EngineOptions> settle(const Model& model, EngineOptions options) {
 }
 
 std::vector<PoolSpec> pool_specs(const Graph& graph, const EngineOptions& o) {
+  constexpr uint32_t kPagesOfAFork = 2;
   const uint32_t pages = (o.context + kPageTokens - 1) / kPageTokens;
+  const uint32_t full = o.full_sequences == 0 ? o.sequences : std::min(o.full_sequences, o.sequences);
   std::vector<PoolSpec> specs;
   for (const MemoryGroup& group : graph.groups) {
     uint32_t each = pages;
@@ -37,7 +39,10 @@ std::vector<PoolSpec> pool_specs(const Graph& graph, const EngineOptions& o) {
     // A window needs its own span, what one step adds, and the page that both ends cut.
     if (group.kind == GroupKind::kWindow)
       each = std::min<uint32_t>(pages, (static_cast<uint32_t>(group.window) + o.chunk) / kPageTokens + 2);
-    specs.push_back({each * o.sequences, o.k_type, o.v_type});
+    // Only what stays as it is can be shared: a window moves on, a state is written anew.
+    const bool shared = group.kind == GroupKind::kKv;
+    const uint32_t own = shared ? std::min(each, kPagesOfAFork) : each;
+    specs.push_back({each * full + own * (o.sequences - full), o.k_type, o.v_type});
   }
   return specs;
 }

@@ -25,6 +25,32 @@ TEST(Engine, SyncSaysWhatItReuses) {
   EXPECT_EQ(info.cause, "text differs");
 }
 
+// Forks that are not counted as full share their pages with one that is, and have two of their own.
+TEST(Engine, ForksNeedFewPages) {
+  const TempFolder folder;
+  const EngineOptions options{.context = 1024, .sequences = 5, .full_sequences = 1};
+  const auto engine = std::move(*Engine::create(std::move(*load_model(quantized_llama(folder))),
+                                                std::move(*make_cpu_device({.threads = 2})), options, {}));
+  const uint32_t pages = 1024 / kPageTokens;
+  EXPECT_EQ(pool_specs(*engine->model().graph, options)[0].pages, pages + 4 * 2);
+  EXPECT_EQ(pool_specs(*engine->model().graph, {.context = 1024, .sequences = 5})[0].pages, pages * 5);
+  const SequenceId whole = *engine->create_sequence();
+  const std::vector<int32_t> ids = random_ids(*engine, 1024, 4);
+  std::vector<SequenceId> forks;
+  for (const uint32_t depth : {128u, 320u, 512u, 640u}) {
+    ASSERT_TRUE(engine->sync(whole, std::span(ids).first(depth)).has_value());
+    run_all(*engine, 5);
+    forks.push_back(*engine->fork(whole));
+  }
+  ASSERT_TRUE(engine->sync(whole, ids).has_value());
+  run_all(*engine, 5);
+  for (const SequenceId fork : forks)  // 128 tokens behind a whole page: two pages
+    for (int i = 0; i < 128; i++) {
+      ASSERT_TRUE(engine->append(fork, 7).has_value());
+      run_all(*engine, 5);
+    }
+}
+
 TEST(Engine, RefusesWhatCannotBe) {
   const TempFolder folder;
   const auto engine = open(quantized_llama(folder), {.context = 100});

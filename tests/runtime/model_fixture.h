@@ -129,7 +129,7 @@ inline std::vector<LogitTable> run_all(Engine& engine, size_t sequences) {
     for (const StepRows& r : *made)
       for (uint32_t i = 0; i < r.count; i++) {
         const std::span<const float> logits = engine.logits(r.first_row + i);
-        rows[static_cast<size_t>(r.sequence)].emplace_back(logits.begin(), logits.end());
+        rows.at(static_cast<size_t>(r.sequence)).emplace_back(logits.begin(), logits.end());
       }
   }
   return rows;
