@@ -32,8 +32,12 @@ Result<std::optional<size_t>> judge(const std::shared_ptr<grammar::CompiledGramm
   if (compiled == nullptr) return 0;  // no value fulfils the schema
   const std::string text = TRY(grammar::spell_out_numbers(instance));
   grammar::Matcher matcher(compiled);
-  for (size_t i = 0; i < text.size(); i++)
-    if (!matcher.accept_bytes(std::string_view(text).substr(i, 1))) return i;
+  for (size_t i = 0; i < text.size(); i++) {
+    if (matcher.accept_bytes(std::string_view(text).substr(i, 1))) continue;
+    if (matcher.limited())
+      return wrong_use("not judged: at byte {} it nests too deep, or reads in too many ways", i);
+    return i;
+  }
   return matcher.can_end() ? std::nullopt : std::optional<size_t>(text.size());
 }
 

@@ -31,6 +31,11 @@ ordered_json walk_tools() {
       "nest": {"type": "object", "properties": {"text": {"type": "string"}, "list": {"type": "array",
         "items": {"type": ["string", "number"]}, "maxItems": 3}}, "required": ["text"], "additionalProperties": false}},
       "required": ["either", "maybe"], "additionalProperties": {"type": "integer", "minimum": 5}}}},
+    {"type": "function", "function": {"name": "bag", "parameters": {"type": "object", "properties": {
+      "x": {"type": "string"}}, "additionalProperties": {"type": "integer"}, "minProperties": 3}}},
+    {"type": "function", "function": {"name": "bags", "parameters": {"type": "object", "properties": {
+      "bag": {"type": "object", "propertyNames": {"pattern": "^[ab]{1,2}$"}, "minProperties": 4, "maxProperties": 5}},
+      "required": ["bag"], "additionalProperties": false}}},
     {"type": "function", "function": {"name": "none"}},
     {"type": "function", "function": {"name": "any", "parameters": {"type": "object"}}},
     {"type": "function", "function": {"name": "tree", "parameters": {"$ref": "#/$defs/node", "$defs": {"node": {

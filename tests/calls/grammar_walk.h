@@ -47,17 +47,17 @@ class RandomWalk {
     return kind == 1 || printable.empty() ? all : printable;
   }
 
-  // From here on always to where least is open, and not in circles.
+  // From here on always to where least is open, and not in circles: keys that only differ are the same place.
   std::optional<std::string> finished(std::string text, SetId set) {
     constexpr int kMostBytes = 3000;
     std::unordered_map<SetId, int> visits;
     for (int i = 0; i < kMostBytes; i++) {
       if (walk_.can_end(set)) return text;
-      visits[set]++;
+      visits[walk_.nameless(set)]++;
       std::optional<std::tuple<int, int, uint8_t>> best;
       for (const uint8_t byte : choices(set, 2)) {
         const SetId next = walk_.step(set, byte);
-        const auto seen = visits.find(next);
+        const auto seen = visits.find(walk_.nameless(next));
         const std::tuple<int, int, uint8_t> way = {seen == visits.end() ? 0 : seen->second, depth(next),
                                                    byte};
         if (!best || way < *best) best = way;

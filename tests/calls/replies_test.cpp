@@ -115,6 +115,14 @@ TEST(Replies, Objects) {
             "\"put\", \"parameters\": {}}\n]<|END_ACTION|>",
             "", "Plan.", R"([["get", {"n": 2}, "3"], ["put", {}, "4"]])"},
            {"command r7b", "<|START_RESPONSE|>Hello.<|END_RESPONSE|>", "Hello.", "", "[]"},
+           {"llama 4",
+            "<|python_start|>Let me look.<|python_end|>{\"name\": \"get\", \"parameters\": {\"n\": 1}}"
+            "{\"name\": \"put\", \"parameters\": {}}<|im_end|>",
+            "Let me look.", "", R"([["get", {"n": 1}], ["put", {}]])"},
+           {"llama 4", "<|python_start|>{\"name\": \"get\", \"parameters\": {\"n\": 1}}<|python_end|>", "",
+            "", R"([["get", {"n": 1}]])"},
+           {"llama 4", "{\"name\": \"Bob\", \"parameters\": {}} is no call.",
+            "{\"name\": \"Bob\", \"parameters\": {}} is no call.", "", "[]"},
            {"command r",
             "Action: ```json\n[\n    {\n        \"tool_name\": \"get\",\n        \"parameters\": {\"n\": "
             "1}\n    }\n]```",

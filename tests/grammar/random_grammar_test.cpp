@@ -25,7 +25,8 @@ struct Expr {
   std::vector<Expr> parts;  // kRepeat: the body and, perhaps, a separator; kAnyOrder: parts, last a separator
   int min = 0, max = -1;    // kRepeat, kAnyOrder
   int rule = -1;
-  std::vector<bool> required, again;  // kAnyOrder
+  std::vector<bool> required,
+      again;  // kAnyOrder; what comes again is a text, a class of keys and what is behind
 };
 
 struct RandomGrammar {
@@ -101,23 +102,43 @@ class Oracle {
     return out;
   }
 
+  // What may come once, and each key of what may come again.
+  struct Unit {
+    Relation relation;
+    bool required, again;
+  };
+  std::vector<Unit> units(const Expr& e) const {
+    std::vector<Unit> out;
+    for (size_t i = 0; i < e.required.size(); i++) {
+      if (!e.again[i]) {
+        out.push_back({of(e.parts[i]), e.required[i], false});
+        continue;
+      }
+      const std::vector<Expr>& parts = e.parts[i].parts;
+      for (const char key : parts[1].text)
+        out.push_back({then(then(of(parts[0]), letter(key)), of(parts[2])), false, true});
+    }
+    return out;
+  }
+
+  // Until there are `min`, none comes twice.
   Relation any_order(const Expr& e) const {
-    const size_t n = e.required.size();
     const int enough = std::max(e.max, 0) + 1;
     std::map<std::pair<size_t, int>, Relation> reached = {
-        {{0, 0}, identity()}};  // parts that were there, their count
-    std::vector<Relation> parts;
-    for (const Expr& part : e.parts) parts.push_back(of(part));
+        {{0, 0}, identity()}};  // units that were there, the count of all
+    const std::vector<Unit> all = units(e);
+    const Relation separator = of(e.parts.back());
     for (bool changed = true; changed;) {
       changed = false;
       for (const auto& [place, relation] : std::map(reached)) {
         const auto [used, count] = place;
         if (e.max >= 0 && count >= e.max) continue;
-        for (size_t i = 0; i < n; i++) {
-          if ((used >> i & 1) != 0 && !e.again[i]) continue;
+        for (size_t i = 0; i < all.size(); i++) {
+          const bool there = (used >> i & 1) != 0;
+          if (there && (!all[i].again || std::popcount(used) < e.min)) continue;
           Relation& next = reached[{used | size_t{1} << i, std::min(count + 1, enough)}];
           const Relation more =
-              both(next, then(count == 0 ? relation : then(relation, parts.back()), parts[i]));
+              both(next, then(count == 0 ? relation : then(relation, separator), all[i].relation));
           changed |= more != next;
           next = more;
         }
@@ -126,7 +147,7 @@ class Oracle {
     Relation out;
     for (const auto& [place, relation] : reached) {
       bool whole = std::popcount(place.first) >= e.min;
-      for (size_t i = 0; i < n; i++) whole &= !e.required[i] || (place.first >> i & 1) != 0;
+      for (size_t i = 0; i < all.size(); i++) whole &= !all[i].required || (place.first >> i & 1) != 0;
       if (whole) out = both(out, relation);
     }
     return out;
@@ -230,10 +251,20 @@ class Maker {
     for (uint64_t n = 1 + rng_.below(3); n > 0; n--) {
       Expr part{
           .kind = Expr::Kind::kSequence, .text = {}, .parts = {text(false)}, .required = {}, .again = {}};
-      part.parts.push_back(item(depth + 1));
+      const bool again = rng_.below(3) == 0;
+      if (again) {
+        Expr keys{.kind = Expr::Kind::kClass, .text = {}, .parts = {}, .required = {}, .again = {}};
+        keys.text = rng_.below(3) == 0 ? "abc" : rng_.below(2) == 0 ? "ab" : "c";
+        Expr behind = sequence(depth + 1);
+        behind.parts.insert(behind.parts.begin(), text(false));
+        part.parts.push_back(std::move(keys));
+        part.parts.push_back(std::move(behind));
+      } else {
+        part.parts.push_back(item(depth + 1));
+      }
       e.parts.push_back(std::move(part));
-      e.required.push_back(rng_.below(3) == 0);
-      e.again.push_back(rng_.below(4) == 0);
+      e.required.push_back(!again && rng_.below(3) == 0);
+      e.again.push_back(again);
     }
     e.min = static_cast<int>(rng_.below(3));
     e.max = rng_.below(2) == 0 ? -1 : e.min + 1;
@@ -266,8 +297,16 @@ NodeId node_of(Grammar& g, const Expr& e) {
       return g.rule(fmt::format("r{}", e.rule));
     case Expr::Kind::kAnyOrder: {
       AnyOrder order{.parts = {}, .min = e.min, .max = e.max, .separator = parts.back()};
-      for (size_t i = 0; i < e.required.size(); i++)
-        order.parts.push_back({parts[i], e.required[i], e.again[i]});
+      for (size_t i = 0; i < e.required.size(); i++) {
+        if (!e.again[i]) {
+          order.parts.push_back({parts[i], e.required[i], {}});
+          continue;
+        }
+        const std::vector<Expr>& key = e.parts[i].parts;
+        order.parts.push_back(g.part_again({.before = node_of(g, key[0]),
+                                            .behind = node_of(g, key[2]),
+                                            .regex = parsed(g.regexes(), "[" + key[1].text + "]")}));
+      }
       return g.any_order(std::move(order));
     }
   }

@@ -184,5 +184,31 @@ TEST(SchemaKeywords, HostileSchemasAreQuick) {
   }
 }
 
+// Nesting without end: a verdict, or word that there is none.
+TEST(SchemaKeywords, DeepInstancesAreJudgedOrSaidNotToBe) {
+  constexpr const char* kSchemas[] = {
+      "{}", "{\"items\": {\"$ref\": \"#\"}, \"additionalProperties\": {\"$ref\": \"#\"}}",
+      "{\"anyOf\": [{\"type\": \"array\", \"items\": {\"$ref\": \"#\"}}, {\"additionalProperties\": "
+      "{\"$ref\": \"#\"}}]}"};
+  for (const char* schema : kSchemas) {
+    for (const auto& [open, close] : {std::pair<std::string, std::string>{"[", "]"}, {"{\"a\":", "}"}}) {
+      for (const int depth : {200, 5000, 100'000}) {
+        std::string text, end;
+        for (int i = 0; i < depth; i++) text += open;
+        text += "1";
+        for (int i = 0; i < depth; i++) end += close;
+        const auto ready = compiled(schema);
+        ASSERT_TRUE(ready) << ready.error().message;
+        Matcher matcher(*ready);
+        const bool valid = matcher.accept_bytes(text + end) && matcher.can_end();
+        EXPECT_TRUE(valid || matcher.limited()) << schema << ": " << open << " " << depth;
+        EXPECT_TRUE(valid || depth > 200) << schema << ": " << open;
+        Matcher other(*compiled(schema));
+        EXPECT_FALSE(other.accept_bytes(text.substr(0, open.size() * 200) + ",") || other.limited());
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace brass::grammar

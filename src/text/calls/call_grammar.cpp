@@ -137,7 +137,7 @@ class Builder {
   Result<NodeId> bare() {
     if (format_.shape == Shape::kPython) return list(TRY(inside(false, true)));
     const NodeId call = TRY(any_tool([&](const std::string& name) { return writer_.object(name); }));
-    return several(call, separator(true));
+    return format_.list ? list(call) : several(call, separator(true));
   }
 
   // The prompt ends in what would stand before a name.
@@ -212,8 +212,9 @@ class Builder {
         for (const char* blank : {"", " "}) {
           const std::string colon = std::string(":") + blank;
           const std::string member = quoted_json(format_.name_key) + colon + quoted_json(name);
-          out.insert("{" + member);
-          out.insert("{\"type\"" + colon + "\"function\"," + blank + member);
+          const std::string begin = format_.list ? "[{" : "{";
+          out.insert(begin + member);
+          out.insert(begin + "\"type\"" + colon + "\"function\"," + blank + member);
         }
       }
     }

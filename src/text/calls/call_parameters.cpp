@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "text/calls/call_writer.h"
+#include "text/calls/marks.h"
 #include "text/grammar/code_points.h"
 
 namespace brass::calls {
 
+using grammar::AnyOrder;
 using grammar::CodePoints;
 using grammar::NodeId;
 using grammar::RegexArena;
@@ -62,37 +64,56 @@ class Parameters : public grammar::MemberWriter {
     const bool fits = !key.empty() && key.size() <= 2 * kLongestKey && trimmed(key) == key &&
                       key.find_first_of("<>\n") == std::string::npos &&
                       key.find(stop_of(format_.parameter)) == std::string::npos;
-    if (!fits) return -1;
-    return member(grammar_.text(key), tools_.types(tool_, key), listed(key), value);
+    if (!fits || (names_end() && key[0] == '/')) return -1;
+    const std::string end = with_name(format_.parameter.end, key);
+    return grammar_.sequence({marks_.mark(format_.parameter.begin), grammar_.text(key),
+                              behind_key(marks_.mark(end), tools_.value(tool_, key), value)});
   }
 
-  Result<NodeId> unnamed(RegexId keys, const Value& value) override {
+  Result<std::optional<AnyOrder::Key>> unnamed(RegexId keys, const Value& value) override {
+    // What would stand behind the value is its name once more.
+    if (names_end()) return std::optional<AnyOrder::Key>();
     const RegexId letters = arena_.parse("[A-Za-z0-9_.-]", grammar::RegexSyntax::kFull).value();
-    const RegexId written = arena_.all_of(std::array{keys, arena_.repeat(letters, 1, kLongestKey)});
-    if (!arena_.is_live(written)) return -1;
+    AnyOrder::Key key;
+    key.regex = arena_.all_of(std::array{keys, arena_.repeat(letters, 1, kLongestKey)});
+    if (!arena_.is_live(key.regex)) return std::optional<AnyOrder::Key>();
+    key.before = marks_.mark(format_.parameter.begin);
     // What is read of a name that no schema can have is what is read of all that it does not name.
-    return member(grammar_.terminal(written), tools_.types(tool_, "\n"), arena_.nothing(), value);
+    key.behind = behind_key(marks_.mark(format_.parameter.end), tools_.value(tool_, "\n"), value);
+    return key;
   }
 
   NodeId separator() override { return marks_.gap(); }
 
  private:
+  bool names_end() const { return format_.parameter.end.find(kOwnName) != std::string::npos; }
+
+  // Texts that are read as other values than strings.
+  RegexId no_string(const Types& types) {
+    const RegexId json = json_like(arena_, types);
+    if (format_.parameter.item.empty()) return json;
+    const RegexId parts =
+        arena_.concat(std::array{blanks(arena_), arena_.literal(format_.parameter.begin), arena_.all()});
+    return arena_.any_of(std::array{json, parts});
+  }
+
   // Strings that are read as such whatever else they look like.
-  RegexId listed(const std::string& key) {
+  RegexId listed(const ValueSchema& schema) {
     std::vector<RegexId> texts;
-    for (const std::string& text : tools_.listed_strings(tool_, key)) texts.push_back(arena_.literal(text));
+    for (const std::string& text : schema.listed_strings()) texts.push_back(arena_.literal(text));
     return arena_.any_of(texts);
   }
 
-  Result<NodeId> member(NodeId key, const Types& types, RegexId listed, const Value& value) {
+  NodeId behind_key(NodeId end, const ValueSchema& schema, const Value& value) {
     const ParameterMarks& marks = format_.parameter;
+    const Types types = schema.types();
     const bool typed = marks.name_end.empty();
     std::vector<NodeId> ways;
     if (value.strings) {
       RegexId text = *value.strings;
       if (!typed && !types.only_string()) {
-        const RegexId others = arena_.without(text, json_like(arena_, types));
-        text = arena_.any_of(std::array{others, arena_.all_of(std::array{text, listed})});
+        const RegexId others = arena_.without(text, no_string(types));
+        text = arena_.any_of(std::array{others, arena_.all_of(std::array{text, listed(schema)})});
       }
       const NodeId raw = grammar_.terminal(arena_.without(text, ends_));
       ways.push_back(typed ? grammar_.sequence({marks_.mark(marks.string_name_end), raw}) : raw);
@@ -106,8 +127,7 @@ class Parameters : public grammar::MemberWriter {
     const NodeId line = grammar_.text(marks.own_lines ? "\n" : "");
     const NodeId middle = typed ? grammar_.sequence({}) : marks_.mark(marks.name_end);
     const NodeId inside = grammar_.choice(std::move(ways));
-    return grammar_.sequence(
-        {marks_.mark(marks.begin), key, middle, line, inside, line, marks_.mark(marks.end)});
+    return grammar_.sequence({middle, line, inside, line, end});
   }
 
   grammar::Grammar& grammar_;
@@ -131,12 +151,14 @@ class Python : public grammar::MemberWriter {
     return grammar_.sequence({grammar_.text(key + "="), value.any});
   }
 
-  Result<NodeId> unnamed(RegexId keys, const Value& value) override {
+  Result<std::optional<AnyOrder::Key>> unnamed(RegexId keys, const Value& value) override {
     RegexArena& arena = grammar_.regexes();
     const RegexId word = arena.parse("[A-Za-z_][A-Za-z0-9_]{0,63}", grammar::RegexSyntax::kFull).value();
-    const RegexId written = arena.all_of(std::array{keys, word});
-    if (!arena.is_live(written)) return -1;
-    return grammar_.sequence({grammar_.terminal(written), grammar_.text("="), value.any});
+    AnyOrder::Key key;
+    key.regex = arena.all_of(std::array{keys, word});
+    if (!arena.is_live(key.regex)) return std::optional<AnyOrder::Key>();
+    key.behind = grammar_.sequence({grammar_.text("="), value.any});
+    return key;
   }
 
   NodeId separator() override { return grammar_.sequence({grammar_.text(","), marks_.gap()}); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/calls/marks.h"
 #include "text/calls/value.h"
 
 namespace brass::calls {
@@ -64,6 +65,9 @@ class Deriver {
     const bool good = name < key && !in_object(one, name, value) ? header(name, key, value) : object(one);
     if (!good) return std::nullopt;
     if (!surroundings()) return std::nullopt;
+    const bool marked =
+        !format_.section_begin.empty() || !format_.call_begin.empty() || format_.shape == Shape::kHeader;
+    format_.bare = !marked && (format_.shape == Shape::kObject ? !format_.name_is_key : format_.list);
     return format_;
   }
 
@@ -118,7 +122,9 @@ class Deriver {
         one.substr(key + turns_.first.key.size(), value - key - turns_.first.key.size());
     const size_t value_end = value + turns_.first.value.size();
     const size_t open = one.rfind('{', key);
-    if (between.starts_with('=') && between.size() == 2) return python(name, value_end);
+    // Some templates leave the quotes out.
+    const bool called = one.substr(name + turns_.first.name.size()).starts_with('(');
+    if (called && between.starts_with('=') && between.size() <= 2) return python(name, value_end);
     if (open != kNone && open > name && plain_object(open, value_end)) {
       format_.shape = Shape::kHeader;
       format_.name_end =
@@ -203,7 +209,53 @@ class Deriver {
     const size_t end = one.find(format_.parameter.end, value_end);
     if (end == kNone) return false;
     core_.end = end + format_.parameter.end.size();
+    name_tags();
+    typed_marks();
     return names_around(name);
+  }
+
+  // What stands in front of a value may say whether it is a string.
+  void typed_marks() {
+    ParameterMarks& marks = format_.parameter;
+    const std::string before_list = behind_key(turns_.list, "[\"" + turns_.second.value),
+                      before_number = behind_key(turns_.number, kMarkedNumber);
+    if (!marks.item.empty() || before_list.empty() || before_number.empty() || before_list == marks.name_end)
+      return;
+    marks.string_name_end = std::exchange(marks.name_end, {});
+    marks.value_name_end = with_any_word(before_list, before_number);
+  }
+
+  std::string behind_key(std::string_view turn, std::string_view value) const {
+    const size_t key = turn.find(turns_.first.key), at = turn.find(value);
+    if (key == kNone || at == kNone || at < key + turns_.first.key.size()) return {};
+    return mark(turn.substr(key + turns_.first.key.size(), at - key - turns_.first.key.size()));
+  }
+
+  // The two, with kAnyWord for the word in which they differ.
+  static std::string with_any_word(std::string_view a, std::string_view b) {
+    if (a == b) return std::string(a);
+    const size_t shorter = std::min(a.size(), b.size());
+    size_t same = 0, end = 0;
+    while (same < shorter && a[same] == b[same]) same++;
+    while (end < shorter - same && a[a.size() - 1 - end] == b[b.size() - 1 - end]) end++;
+    while (same > 0 && is_word(a[same - 1])) same--;
+    while (end > 0 && is_word(a[a.size() - end])) end--;
+    return std::string(a.substr(0, same)) + kAnyWord + std::string(a.substr(a.size() - end));
+  }
+
+  // The name of a parameter may stand in the mark behind its value; then lists may be written in such marks, too.
+  void name_tags() {
+    ParameterMarks& marks = format_.parameter;
+    const std::string& key = turns_.first.key;
+    const size_t own = marks.end.find(key);
+    if (own == kNone) return;
+    marks.end.replace(own, key.size(), 1, kOwnName);
+    const std::string_view list = turns_.list;
+    const std::string before = key + marks.name_end + marks.begin;
+    const size_t at = list.find(before), value = list.find(turns_.second.value);
+    if (at == kNone || value == kNone || at + before.size() + marks.name_end.size() >= value) return;
+    const std::string_view item = list.substr(at + before.size(), value - at - before.size());
+    if (item.ends_with(marks.name_end)) marks.item = item.substr(0, item.size() - marks.name_end.size());
   }
 
   // What stands around each call and around all of them.
@@ -256,7 +308,10 @@ class Deriver {
   // A tag that is not closed before the name belongs to the name.
   void split_inner(const std::string& inner) {
     const size_t open = inner.rfind('<');
-    if (format_.shape == Shape::kHeader && open != kNone && open > 0 && inner.find('>', open) == kNone) {
+    const bool cut = open != kNone && open > 0 && inner.find('>', open) == kNone;
+    // Unless what is before it is no mark by itself.
+    const bool apart = cut && std::string_view("<[({").find(inner[open - 1]) == kNone;
+    if (format_.shape == Shape::kHeader && apart) {
       format_.call_begin = mark(std::string_view(inner).substr(0, open));
       format_.name_begin = inner.substr(open);
     } else {

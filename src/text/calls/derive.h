@@ -16,12 +16,16 @@ struct MarkedCall {
   std::string name, id, key, value;
 };
 
+constexpr const char* kMarkedNumber = "73519";
+
 struct MarkedTurns {
   MarkedCall first, second;
-  std::string one;   // the first call alone
-  std::string two;   // both; empty where the template takes one at a time
-  std::string pair;  // the first with a second argument, key and value those of the second
-  std::string end;   // what ends a turn without calls
+  std::string one;     // the first call alone
+  std::string two;     // both; empty where the template takes one at a time
+  std::string pair;    // the first with a second argument, key and value those of the second
+  std::string list;    // the first with a list as its argument: the second value
+  std::string number;  // and with kMarkedNumber
+  std::string end;     // what ends a turn without calls
 };
 
 std::optional<CallFormat> derive_format(const MarkedTurns& turns);

@@ -56,11 +56,12 @@ class Finder {
       : source_(source), options_(options), tools_(probe_tools()) {
     options_.warnings = nullptr;
     if (!options_.clock) options_.clock = 0;
+    fence_ = find_fence();
   }
 
   ReplyForm run() {
     ReplyForm form = format();
-    if (form.format.reasoning.end.empty()) form.format.reasoning = fence();
+    if (form.format.reasoning.end.empty()) form.format.reasoning = fence_;
     if (form.format.dropped.empty() && form.format.channels == Channels::kNone) find_dropped(form.format);
     if (form.format.turn_ends.empty()) form.format.turn_ends = turn_ends(form.format);
     if (form.format.channels != Channels::kHarmony)
@@ -91,10 +92,14 @@ class Finder {
     return user == kNone ? rendered->text : rendered->text.substr(user);
   }
 
-  Fence fence() const {
-    for (const Fence& known : known_fences())
-      if (mentions(known.begin) || mentions(known.end)) return known;
-    return rendered_fence();
+  // A fence that the template speaks of, unless it shows another one.
+  Fence find_fence() const {
+    const Fence shown = rendered_fence();
+    for (const Fence& known : known_fences()) {
+      const bool other = !shown.end.empty() && shown.end.find(known.end) == kNone;
+      if (!other && (mentions(known.begin) || mentions(known.end))) return known;
+    }
+    return shown;
   }
 
   // What stands around marked reasoning.
@@ -107,10 +112,19 @@ class Finder {
     const size_t reasoning = text->find(kReasoning), content = text->find(kContent);
     if (reasoning == kNone || content == kNone || content < reasoning) return {};
     const size_t end = reasoning + std::string_view(kReasoning).size();
-    const std::string begin(trimmed(std::string_view(*text).substr(0, reasoning)));
+    std::string begin(trimmed(std::string_view(*text).substr(0, reasoning)));
+    if (begin.empty()) begin = last_mark(prompt_tail());  // the prompt has begun it
     const std::string close(trimmed(std::string_view(*text).substr(end, content - end)));
     if (begin.empty() || close.empty()) return {};
     return {begin, close};
+  }
+
+  // The mark that the text ends in.
+  static std::string last_mark(std::string_view text) {
+    text = trimmed(text);
+    const size_t open = text.find_last_of("<[");
+    if (open == kNone || (text.back() != '>' && text.back() != ']')) return {};
+    return std::string(text.substr(open));
   }
 
   // Marks around an answer: <response>…</response>.
@@ -153,14 +167,19 @@ class Finder {
     return out;
   }
 
+  // What reads the calls and leaves nothing of their marks as text is better than what reads the calls.
   ReplyForm format() {
     if (source_.traits().tool_calls) take_samples();
-    for (const Row& row : table()) {
-      if (!hinted(row) || samples_.empty() || !reads_back(row.format)) continue;
-      return {row.format, Found::kTable, false};
+    const auto derived = derive();
+    for (const Left left : {Left::kNothing, Left::kText}) {
+      for (const Row& row : table())
+        if (hinted(row) && !samples_.empty() && reads_back(row.format, left))
+          return {row.format, Found::kTable, false};
+      if (derived && reads_back(*derived, left)) return {*derived, Found::kTemplate, false};
+      if (!samples_.empty() && reads_back(hermes(), left)) return {hermes(), Found::kTable, false};
     }
-    if (auto derived = derive(); derived && reads_back(*derived)) return {*derived, Found::kTemplate, false};
-    if (!samples_.empty() && reads_back(hermes())) return {hermes(), Found::kTable, false};
+    // Templates that leave quotes or commas out of Python's calls show how their models call all the same.
+    if (derived && derived->shape == Shape::kPython) return {*derived, Found::kTemplate, false};
     for (const Row& row : table())
       if (hinted(row)) return {row.format, Found::kNamed, false};
     return {hermes(), Found::kDefault, false};
@@ -194,10 +213,17 @@ class Finder {
     sample({{a, {{a.key, a.value + " \"x\" it's"}, {b.key, "two\nlines\n"}}}});
   }
 
-  bool reads_back(const CallFormat& format) const {
+  // What of the samples may be text in front of a call.
+  enum class Left { kNothing, kText };
+
+  bool reads_back(const CallFormat& format, Left left) const {
     const ToolSet tools(tools_);
     for (const Sample& sample : samples_) {
-      const ParsedMessage parsed = parse_reply(format, tools, {}, sample.text);
+      CallParser parser(format, tools, {});
+      std::string before = text_before_calls(parser.feed(sample.text));
+      parser.finish();
+      const ParsedMessage& parsed = parser.message();
+      if (left == Left::kNothing && !is_fence(before)) return false;
       if (parsed.calls.size() != sample.calls.size()) return false;
       for (size_t i = 0; i < parsed.calls.size(); i++) {
         const ParsedCall &got = parsed.calls[i], &wanted = sample.calls[i];
@@ -209,6 +235,23 @@ class Finder {
     return true;
   }
 
+  static std::string text_before_calls(const std::vector<Delta>& deltas) {
+    std::string out, text;
+    for (const Delta& delta : deltas) {
+      if (delta.kind == Delta::Kind::kContent) text += delta.text;
+      if (delta.kind == Delta::Kind::kCallBegin) out = text;
+    }
+    return out;
+  }
+
+  // Nothing, or marks of reasoning with none between.
+  bool is_fence(std::string text) const {
+    const Fence& known = fence_;
+    for (const std::string& mark : {known.begin, known.end})
+      if (const size_t at = text.find(mark); !mark.empty() && at != kNone) text.erase(at, mark.size());
+    return trimmed(text).empty();
+  }
+
   std::optional<CallFormat> derive() const {
     if (samples_.empty()) return std::nullopt;
     MarkedTurns turns{first_mark(), second_mark(), samples_[0].text, {}, {}, {}};
@@ -217,6 +260,10 @@ class Finder {
       turns.two = samples_[1].text;
     const auto pair = turn(assistant({call_of(a, {{a.key, a.value}, {b.key, b.value}})}));
     if (pair) turns.pair = *pair;
+    const auto list = turn(assistant({call_of(a, {{a.key, ordered_json::array({b.value})}})}));
+    if (list) turns.list = *list;
+    const auto number = turn(assistant({call_of(a, {{a.key, std::stoi(kMarkedNumber)}})}));
+    if (number) turns.number = *number;
     const auto said = turn({{"role", "assistant"}, {"content", kContent}});
     if (said && said->rfind(kContent) != kNone)
       turns.end = said->substr(said->rfind(kContent) + std::string_view(kContent).size());
@@ -224,7 +271,7 @@ class Finder {
     auto format = derive_format(turns);
     if (format && !format->section_begin.empty()) {
       // Reasoning that the template writes before every call is not part of the call.
-      const Fence known = fence();
+      const Fence& known = fence_;
       for (const std::string& mark : {known.end, known.begin}) {
         const size_t at = mark.empty() ? kNone : format->section_begin.find(mark);
         if (at != kNone)
@@ -237,6 +284,7 @@ class Finder {
   const ChatTemplate& source_;
   ChatOptions options_;
   ordered_json tools_;
+  Fence fence_;
   std::vector<Sample> samples_;
 };
 

@@ -2,8 +2,9 @@
 //
 // Owns: find_format(): from the renders of marked conversations, checked by reading them back; from the table
 // (format.h) where a template shows no calls. Must not know: models, requests.
-// Invariants: a format that was found by rendering reads back what the template wrote; a template that no format fits
-// gets what its conversations are given (chat_normalize.h). Costs some tens of small renders: once a template.
+// Invariants: a format that was found by rendering reads back what the template wrote (Python's calls without the quotes and
+// commas that a template leaves out aside); a template that no format fits gets what its conversations are given
+// (chat_normalize.h). Costs some tens of small renders: once a template.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

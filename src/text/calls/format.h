@@ -4,7 +4,8 @@
 // template's renders (detect.h) are driven by; the table of formats made by hand.
 // Must not know: any text or template.
 // Invariants: marks are written without blanks at their ends. A blank inside a mark stands for any run of blanks,
-// also none (not in what begins a call: that is found as it is), kAnyWord for any letters and digits; blanks between the parts of a call mean nothing, except in values.
+// also none (not in what begins a call: that is found as it is), kAnyWord for any letters and digits, kOwnName in
+// parameter.end for the parameter's name (marks.h); blanks between the parts of a call mean nothing, except in values.
 #pragma once
 
 #include <span>
@@ -31,7 +32,7 @@ enum class Coding {
   kParameters,  // name and value of each between marks; values without types
 };
 
-// Marks around a parameter: <parameter=NAME>VALUE</parameter>.
+// Marks around a parameter: <parameter=NAME>VALUE</parameter>, or <NAME>VALUE</NAME>.
 struct ParameterMarks {
   std::string begin, name_end, end;
   // The value stands on lines of its own: one newline at each end is not part of it.
@@ -39,6 +40,8 @@ struct ParameterMarks {
   // Where not empty: instead of name_end, what says that the value is a string, and what says that it is JSON.
   std::string string_name_end, value_name_end;
   bool cdata = false;  // a value may stand in <![CDATA[ ]]>
+  // Where not empty: objects and lists are written in such marks, too; this is the name around what is in a list.
+  std::string item;
 };
 
 // How messages themselves are fenced, where it is not one text with calls in it.
@@ -77,7 +80,7 @@ struct CallFormat {
   ParameterMarks parameter;
   std::string quote;  // a mark in the place of quotes, with bare keys
 
-  bool bare = false;          // a call may begin without any mark, at the start of a line
+  bool bare = false;          // a call (or a list of them) may begin without any mark, at the start of a line
   bool objects_too = false;   // kHeader: a list of objects may stand in the place of a name and arguments
   bool starts_named = false;  // the prompt ends in call_begin: the reply starts with a name
   std::string content_name;   // the name that stands for text to the user: "all"

@@ -5,6 +5,7 @@
 
 #include "text/calls/format.h"
 #include "text/calls/marks.h"
+#include "text/grammar/code_points.h"
 
 namespace brass::calls {
 
@@ -99,14 +100,17 @@ RegexId MarkNodes::pattern(std::string_view mark) {
   RegexArena& arena = grammar_.regexes();
   const RegexId blanks = arena.repeat(arena.set({{U'\t', U'\n'}, {U'\r', U'\r'}, {U' ', U' '}}), 0, -1);
   const RegexId word = arena.repeat(arena.set({{U'0', U'9'}, {U'A', U'Z'}, {U'a', U'z'}}), 0, -1);
+  const RegexId name =
+      arena.repeat(arena.set(grammar::complement({{U'\n', U'\n'}, {U'<', U'<'}, {U'>', U'>'}})), 0, -1);
   std::vector<RegexId> parts;
   while (!mark.empty()) {
-    if (is_blank(mark[0]) || mark[0] == kAnyWord) {
-      parts.push_back(is_blank(mark[0]) ? blanks : word);
+    if (is_blank(mark[0]) || mark[0] == kAnyWord || mark[0] == kOwnName) {
+      parts.push_back(is_blank(mark[0]) ? blanks : mark[0] == kAnyWord ? word : name);
       mark.remove_prefix(1);
       continue;
     }
-    const size_t end = std::min(mark.size(), mark.find_first_of(std::string(" \t\r\n") + kAnyWord));
+    const size_t end =
+        std::min(mark.size(), mark.find_first_of(std::string(" \t\r\n") + kAnyWord + kOwnName));
     parts.push_back(arena.literal(mark.substr(0, end)));
     mark.remove_prefix(end);
   }

@@ -27,7 +27,7 @@ class MarkNodes {
 
   // Texts that `mark` does not end or begin inside of: it, and nothing of it at the end, stands nowhere.
   grammar::RegexId texts_without(std::string_view mark);
-  // Whatever Fit takes for the mark.
+  // Whatever Fit takes for the mark, with any name in it.
   grammar::RegexId pattern(std::string_view mark);
 
  private:

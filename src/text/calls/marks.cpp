@@ -25,6 +25,16 @@ bool is_letter_or_digit(int c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+std::string with_name(std::string_view mark, std::string_view name) {
+  std::string out;
+  for (const char c : mark)
+    if (c == kOwnName)
+      out += name;
+    else
+      out += c;
+  return out;
+}
+
 std::string joined(std::string_view a, std::string_view b) {
   std::string out(a);
   if (!a.empty() && !b.empty()) out += ' ';

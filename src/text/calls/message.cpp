@@ -1,5 +1,7 @@
 #include "text/calls/message.h"
 
+#include <utility>
+
 #include "text/calls/format.h"
 
 namespace brass::calls {
@@ -57,6 +59,7 @@ void Outbox::begin_part(bool reasoning) {
 }
 
 void Outbox::begin_call(std::string id, std::string name) {
+  for (Text* text : {&content_, &reasoning_}) text->before_call = std::exchange(text->waiting, {});
   call_ = {std::move(id), std::move(name), {}};
   in_call_ = true;
   deltas_.push_back({Delta::Kind::kCallBegin, next_index_, {}, call_.id, call_.name});
@@ -76,6 +79,7 @@ void Outbox::end_call() {
 
 void Outbox::drop_call() {
   if (!in_call_) return;
+  for (Text* text : {&content_, &reasoning_}) text->waiting = std::exchange(text->before_call, {});
   deltas_.push_back({Delta::Kind::kCallDropped, next_index_++, {}, {}, {}});
   in_call_ = false;
 }

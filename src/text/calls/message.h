@@ -41,6 +41,7 @@ class Outbox {
   void begin_part(bool reasoning);
   bool content_is_blank() const { return content_.part_is_blank; }
 
+  // The blanks that wait are before a call. What is dropped of one that is none is said again, behind them.
   void begin_call(std::string id, std::string name);
   void arguments(std::string_view fragment);
   void end_call();
@@ -55,7 +56,7 @@ class Outbox {
 
  private:
   struct Text {
-    std::string waiting;
+    std::string waiting, before_call;
     bool part_is_blank = true;  // nothing but blanks since the part began
     bool after_mark = false;    // the part begins behind a fence or a call
   };

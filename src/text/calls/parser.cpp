@@ -117,7 +117,9 @@ class CallParser::Impl {
   // Whether a call may begin here without a mark.
   bool bare_here(int c) const {
     if (!format_.bare || in_reasoning_ || !held_.empty()) return false;
-    if (c != (format_.shape == Shape::kPython ? '[' : '{')) return false;
+    const bool object = c == '{' && format_.shape == Shape::kObject;
+    const bool list = c == '[' && (format_.shape == Shape::kPython || format_.list);
+    if (!object && !list) return false;
     return outbox_.content_is_blank() || (line_start_ && !tools_.empty());
   }
 
@@ -175,6 +177,7 @@ class CallParser::Impl {
         line_start_ = true;
         break;
       case Kind::kDropped:
+        line_start_ = true;
         break;
       case Kind::kTurnEnd:
         co_await turn_end(mark.text);

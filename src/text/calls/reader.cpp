@@ -22,7 +22,6 @@ bool ends_name(int c) {
 // An id that an earlier call of the reply has names that one: results could not be told apart.
 void CallReader::open(std::string id, std::string name) {
   sent_ = 0;
-  outbox_.drop_blanks();
   const auto has_it = [&](const ParsedCall& call) { return call.id == id; };
   const bool taken = std::ranges::any_of(outbox_.message().calls, has_it);
   outbox_.begin_call(id.empty() || taken ? make_id() : std::move(id), std::move(name));
@@ -72,23 +71,33 @@ Routine<bool> CallReader::expect(std::string_view mark) {
   co_return true;
 }
 
-// Which of the marks comes, after blanks; -1: none.
+// Which of the marks comes, after blanks, the longest of those that do; -1: none.
 Routine<int> CallReader::expect_any(const std::vector<std::string>& marks) {
   co_await values_.blanks();
   std::string text;
+  int found = -1;
+  size_t length = 0;
+  std::vector<bool> seen(marks.size());
   for (;;) {
     bool open = false;
     for (size_t i = 0; i < marks.size(); i++) {
-      if (marks[i].empty()) continue;
+      if (marks[i].empty() || seen[i]) continue;
       const Fit now = fit(text, marks[i]);
-      if (now == Fit::kYes) co_return static_cast<int>(i);
       open = open || now == Fit::kMaybe;
+      if (now != Fit::kYes) continue;
+      seen[i] = true;
+      if (text.size() == length) continue;  // as long as another
+      found = static_cast<int>(i);
+      length = text.size();
     }
+    if (!open) break;
     const int c = co_await source_.peek();
-    if (!open || c == Source::kEnd) co_return -1;
+    if (c == Source::kEnd) break;
     source_.take();
     text += static_cast<char>(c);
   }
+  if (found >= 0) source_.unread(std::string_view(text).substr(length));
+  co_return found;
 }
 
 Routine<std::string> CallReader::name_run() {

@@ -77,9 +77,15 @@ class CallReader {
   Routine<bool> raw_text(std::string& out, bool escape, const std::string& end,
                          const std::vector<std::string>& follow);
   Routine<bool> skip_exactly(std::string_view text);
+  // A value whose objects and lists are written in marks of parameters (reader_tags.cpp), and its end.
+  Routine<bool> tagged_value(std::string& out, const ValueSchema& schema, const std::string& end,
+                             const std::vector<std::string>& after, int depth);
+  Routine<bool> tagged_parts(std::string& out, const ValueSchema& schema, const std::string& end, int depth);
+  Routine<bool> begins_part();
   Routine<bool> python_call();
 
   Fit fits_parameter(std::string_view text) const;
+  bool names_parameter(std::string_view written) const;
   void open(std::string id, std::string name);
   void close();
   std::string make_id();

@@ -60,6 +60,11 @@ Routine<bool> CallReader::head(Head& out) {
   co_return co_await expect(format_.name_end);
 }
 
+// Where the name is a tag of its own, what begins with a stroke is the end of one.
+bool CallReader::names_parameter(std::string_view written) const {
+  return format_.parameter.end.find(kOwnName) == std::string::npos || !trimmed(written).starts_with('/');
+}
+
 // Whether the text begins with a parameter's name between its marks.
 Fit CallReader::fits_parameter(std::string_view text) const {
   const ParameterMarks& marks = format_.parameter;
@@ -70,7 +75,7 @@ Fit CallReader::fits_parameter(std::string_view text) const {
   const std::string& name_end = marks.name_end.empty() ? marks.string_name_end : marks.name_end;
   const size_t end = text.find(name_end[0]);
   const std::string_view name = text.substr(0, end);
-  if (name.find_first_of("<>\n") != std::string_view::npos) return Fit::kNo;
+  if (name.find_first_of("<>\n") != std::string_view::npos || !names_parameter(name)) return Fit::kNo;
   if (end == std::string_view::npos) return Fit::kMaybe;
   if (trimmed(name).empty()) return Fit::kNo;
   return std::max(fit(text.substr(end), name_end),
@@ -104,27 +109,30 @@ Routine<bool> CallReader::parameter(const std::string& tool, const std::vector<s
   const std::string written = co_await text_before(stop);
   const std::string name(trimmed(written));
   const int kind = co_await expect_any(ends);
-  if (name.empty() || kind < 0) co_return false;
+  if (name.empty() || kind < 0 || !names_parameter(name)) co_return false;
   if (marks.own_lines) {
     const int c = co_await source_.peek();
     if (c == '\n') source_.take();
   }
   const bool fenced = marks.cdata && co_await skip_exactly("<![CDATA[");
-  const std::string end = fenced ? "]]>" + marks.end : marks.end;
+  const std::string own_end = with_name(marks.end, name);
+  const std::string end = fenced ? "]]>" + own_end : own_end;
   arguments_ += quoted_json(name);
   arguments_ += ": ";
-  const bool is_string = kind == 1 || (kind == 0 && tools_.types(tool, name).only_string());
+  const ValueSchema schema = tools_.value(tool, name);
+  const bool is_string = kind == 1 || (kind == 0 && schema.types().only_string());
   if (is_string) {
     arguments_ += '"';
     const bool read = co_await raw_text(arguments_, true, end, after);
     arguments_ += '"';
     co_return read;
   }
+  if (!marks.item.empty()) co_return co_await tagged_value(arguments_, schema, end, after, 0);
   std::string text;
   const bool read = co_await raw_text(text, false, end, after);
   if (!read) co_return false;
   const std::optional<std::string> json = kind == 2 ? to_json(text) : std::nullopt;
-  arguments_ += json ? *json : tools_.read(tool, name, text);
+  arguments_ += json ? *json : schema.read(text);
   co_return true;
 }
 

@@ -87,6 +87,15 @@ CallFormat llama_python() {
   return format;
 }
 
+// Objects without marks, behind text between two.
+CallFormat llama_4() {
+  CallFormat format = object_format("llama 4", "", "");
+  format.arguments_key = "parameters";
+  format.bare = true;
+  format.dropped = {"<|python_start|>", "<|python_end|>"};
+  return format;
+}
+
 CallFormat deepseek(bool fenced) {
   CallFormat format = header_format(fenced ? "deepseek v3" : "deepseek v3.1", "<｜tool▁call▁begin｜>",
                                     fenced ? "```json" : "<｜tool▁sep｜>", "<｜tool▁call▁end｜>");
@@ -219,6 +228,7 @@ std::vector<Row> make_table() {
        {"<function=example_function_name>{", "{start_tag}={function_name}"}},
       {mistral(), {"[TOOL_CALLS]"}},
       {llama_python(), {"<|python_start|>"}},
+      {llama_4(), {"<|python_end|>"}},
       {llama_3(), {"<|python_tag|>", "Respond in the format {\"name\": function name"}},
       {python_format("lfm2", "<|tool_call_start|>", "<|tool_call_end|>", true),
        {"<|tool_call_start|>", "<|tool_list_start|>"}},

@@ -11,7 +11,10 @@ using nlohmann::ordered_json;
 
 namespace {
 
-constexpr int kMaxSchemaDepth = 16;
+// How far a schema is looked through: alternatives that refer to alternatives have no end.
+struct Effort {
+  int depth = 16, steps = 4096;
+};
 
 const ordered_json* member(const ordered_json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
@@ -50,8 +53,9 @@ const ordered_json* referred(const ordered_json& root, const std::string& refere
   }
 }
 
-void collect(Types& types, const ordered_json& schema, const ordered_json& root, int depth) {
-  if (depth > kMaxSchemaDepth || !schema.is_object()) return;
+void collect(Types& types, const ordered_json& schema, const ordered_json& root, Effort& effort,
+             int depth = 0) {
+  if (depth > effort.depth || effort.steps-- <= 0 || !schema.is_object()) return;
   if (const ordered_json* type = member(schema, "type")) {
     if (type->is_string()) add_type(types, type->get<std::string>());
     if (type->is_array())
@@ -66,14 +70,36 @@ void collect(Types& types, const ordered_json& schema, const ordered_json& root,
   if (const ordered_json* value = member(schema, "const")) add_type_of(types, *value);
   if (const ordered_json* reference = member(schema, "$ref"); reference && reference->is_string())
     if (const ordered_json* target = referred(root, reference->get<std::string>()))
-      collect(types, *target, root, depth + 1);
+      collect(types, *target, root, effort, depth + 1);
   for (const char* key : {"anyOf", "oneOf", "allOf"})
     if (const ordered_json* options = member(schema, key); options && options->is_array())
-      for (const ordered_json& option : *options) collect(types, option, root, depth + 1);
+      for (const ordered_json& option : *options) collect(types, option, root, effort, depth + 1);
   if (types.known()) return;
   if (member(schema, "properties") != nullptr) types.object = true;
   if (member(schema, "items") != nullptr) types.array = true;
   if (member(schema, "pattern") != nullptr || member(schema, "format") != nullptr) types.string = true;
+}
+
+// The first that `look` finds in a schema, what it refers to and its alternatives.
+template <class Look>
+const ordered_json* part(const ordered_json& schema, const ordered_json& root, const Look& look,
+                         Effort& effort, int depth = 0) {
+  if (depth > effort.depth || effort.steps-- <= 0 || !schema.is_object()) return nullptr;
+  if (const ordered_json* found = look(schema)) return found;
+  if (const ordered_json* reference = member(schema, "$ref"); reference && reference->is_string())
+    if (const ordered_json* target = referred(root, reference->get<std::string>()))
+      if (const ordered_json* found = part(*target, root, look, effort, depth + 1)) return found;
+  for (const char* key : {"allOf", "anyOf", "oneOf"})
+    if (const ordered_json* options = member(schema, key); options && options->is_array())
+      for (const ordered_json& option : *options)
+        if (const ordered_json* found = part(option, root, look, effort, depth + 1)) return found;
+  return nullptr;
+}
+
+template <class Look>
+const ordered_json* part(const ordered_json& schema, const ordered_json& root, const Look& look) {
+  Effort effort;
+  return part(schema, root, look, effort);
 }
 
 bool fits(const Types& types, std::string_view json) {
@@ -121,38 +147,49 @@ const std::vector<std::string>& ToolSet::parameters(std::string_view tool) const
   return it == parameters_.end() ? kNone : it->second;
 }
 
-const ordered_json* ToolSet::schema(std::string_view tool, std::string_view parameter) const {
+ValueSchema ToolSet::value(std::string_view tool, std::string_view parameter) const {
   const auto it = tools_.find(tool);
-  if (it == tools_.end()) return nullptr;
-  const ordered_json* parameters = member(it->second, "parameters");
-  const ordered_json* properties = parameters ? member(*parameters, "properties") : nullptr;
-  const ordered_json* found = properties ? member(*properties, parameter) : nullptr;
-  if (found != nullptr || parameters == nullptr) return found;
-  return member(*parameters, "additionalProperties");
+  const ordered_json* root = it == tools_.end() ? nullptr : calls::member(it->second, "parameters");
+  return ValueSchema(root, root).member(parameter);
 }
 
-Types ToolSet::types(std::string_view tool, std::string_view parameter) const {
+Types ValueSchema::types() const {
   Types types;
-  const ordered_json* found = schema(tool, parameter);
-  if (found == nullptr) return types;
-  const ordered_json* root = member(tools_.find(tool)->second, "parameters");
-  collect(types, *found, root ? *root : *found, 0);
+  Effort effort;
+  if (schema_ != nullptr) collect(types, *schema_, *root_, effort);
   return types;
 }
 
-std::vector<std::string> ToolSet::listed_strings(std::string_view tool, std::string_view parameter) const {
+std::vector<std::string> ValueSchema::listed_strings() const {
   std::vector<std::string> out;
-  const ordered_json* found = schema(tool, parameter);
-  const ordered_json* values = found ? member(*found, "enum") : nullptr;
+  const ordered_json* values = schema_ ? calls::member(*schema_, "enum") : nullptr;
   if (values == nullptr || !values->is_array()) return out;
   for (const ordered_json& value : *values)
     if (value.is_string()) out.push_back(value.get<std::string>());
   return out;
 }
 
-std::string ToolSet::read(std::string_view tool, std::string_view parameter, std::string_view text) const {
-  const Types allowed = types(tool, parameter);
-  const std::vector<std::string> listed = listed_strings(tool, parameter);
+ValueSchema ValueSchema::member(std::string_view key) const {
+  if (schema_ == nullptr) return {};
+  const ordered_json* found = part(*schema_, *root_, [&](const ordered_json& schema) -> const ordered_json* {
+    const ordered_json* properties = calls::member(schema, "properties");
+    return properties ? calls::member(*properties, key) : nullptr;
+  });
+  if (found != nullptr) return {found, root_};
+  return {part(*schema_, *root_,
+               [](const ordered_json& schema) { return calls::member(schema, "additionalProperties"); }),
+          root_};
+}
+
+ValueSchema ValueSchema::item() const {
+  if (schema_ == nullptr) return {};
+  return {part(*schema_, *root_, [](const ordered_json& schema) { return calls::member(schema, "items"); }),
+          root_};
+}
+
+std::string ValueSchema::read(std::string_view text) const {
+  const Types allowed = types();
+  const std::vector<std::string> listed = listed_strings();
   const bool is_listed = std::find(listed.begin(), listed.end(), text) != listed.end();
   if (allowed.only_string() || is_listed) return quoted_json(text);
   const std::optional<std::string> json = to_json(trimmed(text));

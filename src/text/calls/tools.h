@@ -22,6 +22,27 @@ struct Types {
   bool only_string() const { return string && !null && !boolean && !integer && !number && !array && !object; }
 };
 
+// What is known of a value in a tool's parameters, by its place there.
+class ValueSchema {
+ public:
+  ValueSchema() = default;  // nothing
+  // `root`: what references in it are of.
+  ValueSchema(const nlohmann::ordered_json* schema, const nlohmann::ordered_json* root)
+      : schema_(schema), root_(root) {}
+
+  Types types() const;
+  // The strings that it lists: a text that is one of them is read as it.
+  std::vector<std::string> listed_strings() const;
+  ValueSchema member(std::string_view key) const;  // of an object
+  ValueSchema item() const;                        // of a list
+  // JSON of what a model wrote as a text: what the schema allows, where the text is that; else a string.
+  std::string read(std::string_view text) const;
+
+ private:
+  const nlohmann::ordered_json* schema_ = nullptr;
+  const nlohmann::ordered_json* root_ = nullptr;
+};
+
 class ToolSet {
  public:
   ToolSet() = default;
@@ -32,17 +53,11 @@ class ToolSet {
   bool has(std::string_view name) const { return tools_.contains(name); }
   // In the order of the schema; none for a tool that is not there.
   const std::vector<std::string>& parameters(std::string_view tool) const;
-  Types types(std::string_view tool, std::string_view parameter) const;
-  // The strings that a parameter's schema lists: a text that is one of them is read as it.
-  std::vector<std::string> listed_strings(std::string_view tool, std::string_view parameter) const;
-  // JSON of what a model wrote as a parameter's text: what the schema allows, where the text is that; else a string.
-  std::string read(std::string_view tool, std::string_view parameter, std::string_view text) const;
+  ValueSchema value(std::string_view tool, std::string_view parameter) const;
   // All tools, as functions {"name", "parameters"}.
   const std::map<std::string, nlohmann::ordered_json, std::less<>>& all() const { return tools_; }
 
  private:
-  const nlohmann::ordered_json* schema(std::string_view tool, std::string_view parameter) const;
-
   std::map<std::string, nlohmann::ordered_json, std::less<>> tools_;
   std::map<std::string, std::vector<std::string>, std::less<>> parameters_;
 };

@@ -63,6 +63,12 @@ NodeId Grammar::any_order(AnyOrder parts) {
   return impl_->add({.kind = NodeKind::kAnyOrder, .object = static_cast<int>(impl_->orders.size() - 1)});
 }
 
+AnyOrder::Part Grammar::part_again(const AnyOrder::Key& key) {
+  std::vector<NodeId> parts = {terminal(key.regex, key.spelling), key.behind};
+  if (key.before >= 0) parts.insert(parts.begin(), key.before);
+  return {.body = sequence(std::move(parts)), .required = false, .again = key};
+}
+
 NodeId Grammar::rule(std::string_view name) {
   if (const auto found = impl_->rules.find(name); found != impl_->rules.end()) return found->second;
   const NodeId id = impl_->add({.kind = NodeKind::kRule, .text = std::string(name)});
@@ -144,8 +150,12 @@ void join_texts(Grammar::Impl& grammar, Node& choice) {
 
 // What may come in any order reads something.
 void check_parts(const Grammar::Impl& grammar, const Node& node) {
-  for (const AnyOrder::Part& part : grammar.orders[static_cast<size_t>(node.object)].parts)
+  for (const AnyOrder::Part& part : grammar.orders[static_cast<size_t>(node.object)].parts) {
     ENSURE(!grammar.at(part.body).nullable, "a part that may come in any order matches the empty text");
+    ENSURE(!part.again || !grammar.at(part.again->behind).nullable, "nothing ends a key");
+    ENSURE(!part.again || part.again->before < 0 || !grammar.at(part.again->before).nullable,
+           "what stands before a key matches the empty text");
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,13 +54,21 @@ struct Members {
 
 // Parts in any order, each at most once. None of them matches the empty text.
 struct AnyOrder {
+  // The key of a part that comes any number of times, as members do that have no name: its texts tell one time from
+  // another.
+  struct Key {
+    NodeId before = -1, behind = -1;  // what stands around it; -1: nothing before it
+    RegexId regex = -1;
+    Spelling spelling = Spelling::kPlain;
+  };
   struct Part {
     NodeId body = -1;
     bool required = false;
-    bool again = false;  // any number of times
+    std::optional<Key>
+        again;  // any number of times; the body is what stands before the key, it, and what is behind
   };
   std::vector<Part> parts;
-  int min = 0;            // count of different parts
+  int min = 0;            // count of different parts, or keys of such that come again
   int max = -1;           // count of all; -1: no bound
   NodeId separator = -1;  // between two; -1: none
 };
@@ -81,6 +90,7 @@ class Grammar {
   NodeId repeat(NodeId body, int min, int max, NodeId separator = -1);
   NodeId object(Members members);  // from '{' to '}'
   NodeId any_order(AnyOrder parts);
+  AnyOrder::Part part_again(const AnyOrder::Key& key);
 
   // A rule may be used before it is defined, and by itself.
   NodeId rule(std::string_view name);

@@ -48,12 +48,14 @@ bool object_is_productive(const Grammar::Impl& grammar, const Members& members) 
 }
 
 bool order_is_productive(const Grammar::Impl& grammar, const AnyOrder& order) {
-  int required = 0, possible = 0;
+  int required = 0;
+  int64_t possible = 0;
   for (const AnyOrder::Part& part : order.parts) {
     const bool productive = grammar.at(part.body).productive;
     if (part.required && !productive) return false;
     required += part.required;
-    possible += productive;
+    if (productive)
+      possible += part.again ? grammar.regexes.count_strings(part.again->regex, std::max(order.min, 1)) : 1;
   }
   const bool several = order.separator < 0 || grammar.at(order.separator).productive;
   const int least = std::max(required, order.min);

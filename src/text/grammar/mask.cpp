@@ -22,7 +22,9 @@ void Masks::fill(SetId set, std::span<uint64_t> bits) {
   const SetId common = walk_.nameless(usual);
   fill_known(common, bits);
   if (usual != exact) redo(trie_.unusual, exact, bits);
-  if (common != usual) redo(trie_.two_keys, exact, bits);
+  if (common == usual) return;
+  redo(trie_.two_keys, exact, bits);
+  if (walk_.reads_part_key(exact)) redo(trie_.two_parts, exact, bits);
 }
 
 void Masks::redo(const TokenGroup& group, SetId set, std::span<uint64_t> bits) {

@@ -114,6 +114,11 @@ bool Matcher::must_end() const {
   return state_->grammar->walk().must_end(state_->set);
 }
 
+bool Matcher::limited() const {
+  const std::scoped_lock lock(state_->grammar->mutex());
+  return state_->grammar->walk().limited();
+}
+
 void Matcher::mask(std::span<uint64_t> bits) {
   const std::scoped_lock lock(state_->grammar->mutex());
   ENSURE(state_->grammar->trie() != nullptr, "mask() without a vocabulary");

@@ -54,6 +54,9 @@ class Matcher {
   bool accept_token(int32_t id);  // an end-of-generation token: only if can_end()
   bool can_end() const;           // the text so far is in the language
   bool must_end() const;          // and nothing longer is
+  // A budget was passed in a text of this grammar (it nests too deep, or reads in too many ways): what is refused since
+  // may be in the language.
+  bool limited() const;
 
   // bits: one per token of the vocabulary, 64 to a word, [ceil(vocab / 64)]; end-of-generation tokens are set if
   // can_end().

@@ -93,12 +93,13 @@ class MemberWriter {
   virtual ~MemberWriter() = default;
   // What is written for a member, never the empty text; -1: it cannot be written.
   virtual Result<NodeId> named(const std::string& key, const Value& value) = 0;
-  // Of members that have no name in the schema: these are their keys.
-  virtual Result<NodeId> unnamed(RegexId keys, const Value& value) = 0;
+  // Of members that have no name in the schema: these are their keys. Nothing: none of them can be written.
+  virtual Result<std::optional<AnyOrder::Key>> unnamed(RegexId keys, const Value& value) = 0;
   virtual NodeId separator() = 0;  // between two; -1: none
 };
 
-// The objects among the schema's values, their members in any order. Members without a name in the schema may come twice.
+// The objects among the schema's values, their members in any order. Members without a name in the schema may come twice,
+// but for the first `minProperties`.
 Result<NodeId> schema_members_node(Grammar& grammar, const nlohmann::ordered_json& schema,
                                    MemberWriter& writer, const SchemaOptions& options = {});
 

@@ -10,11 +10,6 @@ constexpr size_t kMaxNamed = 8;
 constexpr size_t kMaxSome = 4;
 constexpr size_t kMaxStates = 4096;
 
-// Whether enough different members come of what is known to be different: the names, and one of each other kind.
-bool counts_differ(const ObjectShape& shape) {
-  return shape.min <= static_cast<int>(shape.named.size() + shape.others.size());
-}
-
 // How far an object is, where some of its members must exist without being named.
 struct Progress {
   uint32_t seen = 0, some = 0;
@@ -33,7 +28,7 @@ Result<NodeId> Emitter::object(const Case& of) {
 Result<NodeId> Emitter::plain_object(const ObjectShape& shape) {
   if (!options_.dialect.quote.empty()) return written_members(shape);
   const NodeId json = TRY(json_object(shape));
-  if (!options_.dialect.python || !shape.some.empty() || !counts_differ(shape)) return json;
+  if (!options_.dialect.python || !shape.some.empty()) return json;
   const NodeId python = TRY(written_members(shape));
   return grammar_.choice({json, python});
 }
@@ -59,19 +54,28 @@ Result<NodeId> Emitter::written_members(const ObjectShape& shape) {
     explicit Writer(Emitter& emitter) : emitter_(emitter) {}
     Result<NodeId> named(const std::string& key, const Value& value) override {
       const StringId one = emitter_.sets_.strings.values({key});
-      return member(emitter_.bare() ? emitter_.key_text(one)
-                                    : emitter_.single_quoted(emitter_.sets_.strings.regex(one)),
-                    value);
+      const NodeId written = emitter_.bare() ? emitter_.key_text(one)
+                                             : emitter_.single_quoted(emitter_.sets_.strings.regex(one));
+      return emitter_.grammar_.sequence({written, emitter_.colon_, value.any});
     }
-    Result<NodeId> unnamed(RegexId keys, const Value& value) override {
-      return member(emitter_.bare() ? emitter_.bare_key(keys) : emitter_.single_quoted(keys), value);
+    Result<std::optional<AnyOrder::Key>> unnamed(RegexId keys, const Value& value) override {
+      Grammar& grammar = emitter_.grammar_;
+      AnyOrder::Key key;
+      if (emitter_.bare()) {
+        key.regex = emitter_.bare_key(keys);
+        key.behind = grammar.sequence({emitter_.colon_, value.any});
+      } else {
+        key.regex = emitter_.spoken(keys);
+        key.spelling = Spelling::kSingleQuoted;
+        key.before = grammar.text("'");
+        key.behind = grammar.sequence({grammar.text("'"), emitter_.colon_, value.any});
+      }
+      if (!emitter_.sets_.regexes.is_live(key.regex)) return std::optional<AnyOrder::Key>();
+      return key;
     }
     NodeId separator() override { return emitter_.comma_; }
 
    private:
-    NodeId member(NodeId key, const Value& value) {
-      return key < 0 ? key : emitter_.grammar_.sequence({key, emitter_.colon_, value.any});
-    }
     Emitter& emitter_;
   };
   Writer writer(*this);
@@ -96,24 +100,27 @@ Result<NodeId> Emitter::written_object(const ObjectShape& shape, MemberWriter& w
         "'patternProperties' or "
         "'propertyNames', where members are not written as JSON",
         solver_.last_place());
-  if (!counts_differ(shape))
-    return wrong_use(
-        "{}: keyword 'minProperties' is more than the members that are told apart, where they are not "
-        "written as JSON",
-        solver_.last_place());
   AnyOrder order{.parts = {}, .min = shape.min, .max = shape.max, .separator = writer.separator()};
+  bool all_written = true;
+  int64_t possible = 0;
   for (const ObjectShape::Named& one : shape.named) {
     const NodeId part = TRY(writer.named(f_.key_name(one.key), TRY(member_value(one.value))));
     if (part < 0 && one.required)
       return wrong_use("{}: keyword 'required': '{}' cannot be written as the name of a parameter",
                        solver_.last_place(), f_.key_name(one.key));
-    if (part >= 0) order.parts.push_back({part, one.required, false});
+    all_written &= part >= 0;
+    if (part >= 0) order.parts.push_back({part, one.required, {}}), possible++;
   }
   for (const ObjectShape::Others& others : shape.others) {
     const RegexId keys = sets_.strings.regex(others.keys);
-    const NodeId part = TRY(writer.unnamed(keys, TRY(member_value(others.value))));
-    if (part >= 0) order.parts.push_back({part, false, true});
+    const std::optional<AnyOrder::Key> key = TRY(writer.unnamed(keys, TRY(member_value(others.value))));
+    all_written &= key.has_value();
+    if (key) order.parts.push_back(grammar_.part_again(*key));
+    if (key) possible += sets_.regexes.count_strings(key->regex, std::max(shape.min, 1));
   }
+  if (possible < shape.min && !all_written)
+    return wrong_use("{}: keyword 'minProperties': {} members cannot be written as parameters",
+                     solver_.last_place(), shape.min);
   return grammar_.any_order(std::move(order));
 }
 

@@ -148,20 +148,19 @@ NodeId Emitter::single_quoted(RegexId strings) {
 }
 
 // Keys that need no marks around them: nothing in them ends them, or looks like a quote.
-NodeId Emitter::bare_key(RegexId keys) {
+RegexId Emitter::bare_key(RegexId keys) {
   RegexArena& arena = sets_.regexes;
   const CodePoints points = {{U'!', U'!'}, {U'#', U'&'}, {U'-', U'9'},   {U'@', U'Z'},
                              {U'_', U'_'}, {U'a', U'z'}, {0xA1, 0xD7FF}, {0xE000, 0x10FFFF}};
   constexpr int kLongest = 64;
-  const RegexId bare = arena.all_of(std::array{spoken(keys), arena.repeat(arena.set(points), 1, kLongest)});
-  return arena.is_live(bare) ? grammar_.terminal(bare) : -1;
+  return arena.all_of(std::array{spoken(keys), arena.repeat(arena.set(points), 1, kLongest)});
 }
 
 NodeId Emitter::key_text(StringId keys) {
   const RegexId regex = sets_.strings.regex(keys);
   if (options_.dialect.quote.empty()) return quoted(regex);
-  const NodeId bare = bare_key(regex);
-  return bare >= 0 ? bare : quoted(regex);
+  const RegexId bare = bare_key(regex);
+  return sets_.regexes.is_live(bare) ? grammar_.terminal(bare) : quoted(regex);
 }
 
 Result<NodeId> Emitter::number(NumberId set) {

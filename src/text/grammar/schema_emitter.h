@@ -59,7 +59,7 @@ class Emitter {
   NodeId quoted(RegexId strings);
   bool bare() const { return !options_.dialect.quote.empty(); }
   NodeId single_quoted(RegexId strings);
-  NodeId bare_key(RegexId keys);  // -1: no key can be bare
+  RegexId bare_key(RegexId keys);  // those of them that can be bare
   NodeId key_text(StringId keys);
 
   NodeId fresh_rule(const std::string& what);

@@ -206,6 +206,17 @@ bool may_hold_two_keys(std::string_view piece) {
   return true;
 }
 
+// The same where keys stand between other marks.
+bool may_hold_two_parts(std::string_view piece) {
+  const auto ends_key = [](char c) {
+    return c >= 0 && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+           c != '_';
+  };
+  const auto first = std::find_if(piece.begin(), piece.end(), ends_key);
+  const auto second = first == piece.end() ? first : std::find_if(first + 1, piece.end(), ends_key);
+  return second != piece.end() && second + 1 != piece.end();
+}
+
 // The classes that strings and free text are made of.
 std::vector<CharClass> common_classes() {
   CharClass text{.ascii = {~uint64_t{0}, ~uint64_t{0}}, .groups = kAllGroups};  // anything
@@ -251,6 +262,7 @@ std::shared_ptr<const TokenTrie> TokenTrie::create(const Tokenizer& tokenizer) {
   impl->unusual = make_group(entries, impl->size,
                              [](std::string_view piece) { return piece.size() > TokenTrie::Impl::kUsual; });
   impl->two_keys = make_group(entries, impl->size, may_hold_two_keys);
+  impl->two_parts = make_group(entries, impl->size, may_hold_two_parts);
   impl->tree = build_tree(std::move(entries));
   for (const CharClass& chars : common_classes()) impl->slices.push_back(make_slice(*impl, chars));
   return std::make_shared<TokenTrie>(std::move(impl));

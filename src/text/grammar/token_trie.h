@@ -64,8 +64,8 @@ struct TokenTrie::Impl {
   // Tokens longer than this are few: what only they tell apart is asked of them alone.
   static constexpr int32_t kUsual = 32;
   TokenGroup unusual;
-  // Tokens in which a key of a JSON object may end and another one begin.
-  TokenGroup two_keys;
+  // Tokens in which a key of a JSON object may end and another one begin; the same of keys between other marks.
+  TokenGroup two_keys, two_parts;
 };
 
 }  // namespace brass::grammar

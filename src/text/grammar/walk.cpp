@@ -45,6 +45,7 @@ size_t Walk::bytes() const {
 
 SetId Walk::intern(Items& items) {
   std::erase_if(items, [](const Item& item) { return item.below == kDead && item.kind != FrameKind::kEnd; });
+  limited_ |= items.size() > kMostItems;
   if (items.empty() || items.size() > kMostItems) return kDead;
   if (items.size() > 1) {
     std::sort(items.begin(), items.end(),
@@ -64,6 +65,7 @@ SetId Walk::intern(Items& items) {
   for (const Item& item : items) {
     depth = std::max(depth, sets_[static_cast<size_t>(item.below)].depth + 1);
   }
+  limited_ |= depth > kDeepest;
   if (depth > kDeepest) return kDead;
   const auto same = [](const Item& l, const Item& r) { return l.same_frame(r) && l.below == r.below; };
   size_t slot = h & (table_.size() - 1);
@@ -251,6 +253,9 @@ void Walk::leave(const Item& item, Items& out) {
     case FrameKind::kAnyOrder:
       after_part(item, out);
       return;
+    case FrameKind::kPartKey:  // what stands before it has been read
+      out.push_back(item);
+      return;
     default:
       return;
   }
@@ -273,6 +278,7 @@ SetId Walk::make_step(SetId set, uint8_t byte) {
   Items out;
   const Items frames(items(set).begin(), items(set).end());
   for (const Item& item : frames) step_item(item, byte, out);
+  limited_ |= grammar_.regexes.exhausted();
   const SetId found = grammar_.regexes.exhausted() ? kDead : intern(out);
   sets_[static_cast<size_t>(set)].next[byte] = found;
   if (byte < 0x80 && found != kDead) spread(set, byte, found);
@@ -295,6 +301,8 @@ void Walk::step_item(const Item& item, uint8_t byte, Items& out) {
       return step_key(item, byte, out);
     case FrameKind::kTracked:
       return step_tracked(item, byte, out);
+    case FrameKind::kPartKey:
+      return step_part_key(item, byte, out);
     case FrameKind::kObject:
       return step_object(item, byte, out);
     default:

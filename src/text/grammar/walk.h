@@ -34,6 +34,7 @@ enum class FrameKind : uint8_t {
   kSequence,  // below: node; x: the part that comes next
   kRepeat,    // below: node; x: turns begun; y: 1 while in the separator
   kAnyOrder,  // below: node; x: what was there; y: 1 while in the separator
+  kPartKey,   // inside the key of a part that comes again. node; x: what was there; y: which
 };
 
 enum ObjectPhase : uint32_t {
@@ -73,6 +74,7 @@ class Walk {
   // As `set` for every text that does not hold the end of a key and another key behind it, but the same for many sets:
   // what the key that is being read began with is forgotten. It only matters to keys that come later.
   SetId nameless(SetId set);
+  bool reads_part_key(SetId set) const;
   // Characters of which the walk can read so many without coming to an end.
   struct Loop {
     CharClass chars;  // empty at most places
@@ -83,6 +85,7 @@ class Walk {
   const Loop& loop(SetId set);
   bool can_end(SetId set) const;
   bool must_end(SetId set) const;
+  bool limited() const { return limited_; }  // a budget was passed: what is refused may be in the language
   std::span<const Item> items(SetId set) const {
     const Set& s = sets_[static_cast<size_t>(set)];
     return std::span(pool_).subspan(s.begin, s.count);
@@ -115,12 +118,13 @@ class Walk {
   // Which parts of an AnyOrder were there; which may come.
   struct Taken {
     int order = 0;
-    int count = 0;                     // of parts; no more than matters
-    std::vector<bool> used, allowed;   // by part
-    bool closes = false, any = false;  // it may end here; a part may come
+    int count = 0;                                     // of parts; no more than matters
+    std::vector<bool> used, allowed;                   // by part
+    std::vector<std::pair<int, std::u32string>> keys;  // of parts that come again, while their number matters
+    bool closes = false, any = false;                  // it may end here; a part may come
   };
   struct Tracked {
-    int pattern = 0;
+    int pattern = 0;  // or part
     RegexId regex = -1;
     uint32_t spelling = 0;
     std::u32string key;  // so far, or kNameless
@@ -172,9 +176,15 @@ class Walk {
   uint32_t first_taken(int order);
   uint32_t take_part(uint32_t taken, size_t part);
   uint32_t intern_taken(Taken taken);
-  void find_allowed(Taken& taken) const;
+  uint32_t take_key(uint32_t taken, size_t part, const std::u32string& key);
+  int64_t keys_left(const Taken& taken, size_t part, int64_t enough);
+  void find_allowed(Taken& taken);
   void enter_part(NodeId id, uint32_t taken, SetId below, Items& out);
   void after_part(const Item& item, Items& out);
+  void begin_key(NodeId id, uint32_t taken, size_t part, SetId below, Items& out);
+  void behind_key(const Item& item, Items& out);
+  void step_part_key(const Item& item, uint8_t byte, Items& out);
+  bool step_tracked_key(Tracked& tracked, Spelling spelling, uint8_t byte);
 
   const Grammar::Impl& grammar_;
   std::vector<Set> sets_;
@@ -194,6 +204,7 @@ class Walk {
   std::unordered_map<SetId, SetId> nameless_;       // where it is another set
   size_t step_tables_ = 0;
   SetId start_ = kDead;
+  bool limited_ = false;
 };
 
 }  // namespace brass::grammar

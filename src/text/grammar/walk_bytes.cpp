@@ -86,6 +86,8 @@ Walk::Bytes Walk::first_bytes(const Item& item) {
     }
     case FrameKind::kTracked:
       return {kRawJson[0], kRawJson[1], ~uint64_t{0}, ~uint64_t{0}};
+    case FrameKind::kPartKey:
+      return {~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}};
     default:
       break;
   }

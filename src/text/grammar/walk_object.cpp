@@ -163,29 +163,34 @@ void Walk::step_tracked(const Item& item, uint8_t byte, Items& out) {
         static_cast<uint32_t>(object_of(item).members.named.size()) + static_cast<uint32_t>(tracked.pattern);
     return phase(next, kColon, out);
   }
-  const SpelledStep step = spell(Spelling::kJsonString, tracked.spelling, byte);
-  if (step.what == Spelled::kDead) return;
-  const auto edges = regexes.edges(tracked.regex);
+  if (!step_tracked_key(tracked, Spelling::kJsonString, byte)) return;
+  Item next = item;
+  next.y = intern_tracked(std::move(tracked));
+  out.push_back(next);
+}
+
+// Whether the key can go on with the byte; it does then.
+bool Walk::step_tracked_key(Tracked& tracked, Spelling spelling, uint8_t byte) {
+  const SpelledStep step = spell(spelling, tracked.spelling, byte);
+  if (step.what == Spelled::kDead) return false;
   bool possible = false;
+  const auto edges = grammar_.regexes.edges(tracked.regex);
   if (step.what == Spelled::kPartial) {
     candidates(step.value, [&](char32_t low, char32_t high) {
       for (const auto& edge : edges) possible |= edge.low <= high && edge.high >= low;
     });
     tracked.spelling = step.value;
-  } else {
-    for (const auto& edge : edges) {
-      if (edge.low > step.value || edge.high < step.value) continue;
-      tracked.regex = edge.target;
-      possible = true;
-      break;
-    }
-    if (tracked.key != kNameless) tracked.key.push_back(step.value);
-    tracked.spelling = 0;
+    return possible;
   }
-  if (!possible) return;
-  Item next = item;
-  next.y = intern_tracked(std::move(tracked));
-  out.push_back(next);
+  for (const auto& edge : edges) {
+    if (edge.low > step.value || edge.high < step.value) continue;
+    tracked.regex = edge.target;
+    possible = true;
+    break;
+  }
+  if (tracked.key != kNameless) tracked.key.push_back(step.value);
+  tracked.spelling = 0;
+  return possible;
 }
 
 uint32_t Walk::intern_tracked(Tracked tracked) {
@@ -201,7 +206,9 @@ uint32_t Walk::intern_tracked(Tracked tracked) {
 }
 
 SetId Walk::nameless(SetId set) {
-  const auto reads_key = [](const Item& item) { return item.kind == FrameKind::kTracked; };
+  const auto reads_key = [](const Item& item) {
+    return item.kind == FrameKind::kTracked || item.kind == FrameKind::kPartKey;
+  };
   if (std::ranges::none_of(items(set), reads_key)) return set;
   if (const auto found = nameless_.find(set); found != nameless_.end()) return found->second;
   Items all(items(set).begin(), items(set).end());
