@@ -129,7 +129,8 @@ TEST(BareObjects, AreLearned) {
 
 // Reasoning between marks that nobody knows, which the prompt has begun.
 TEST(Fences, AreLearnedWhereThePromptBeginsThem) {
-  const auto loaded = ChatTemplate::load(R"({%- for message in messages -%}
+  for (const bool closed : {false, true}) {
+    const auto loaded = ChatTemplate::load(std::string(R"({%- for message in messages -%}
 {{ '<|' ~ message.role ~ '|>' }}
 {%- if message.role == 'assistant' %}<ponder:x>{{ message.reasoning_content or '' }}</ponder:x>{% endif -%}
 {{ message.content or '' }}
@@ -138,17 +139,18 @@ TEST(Fences, AreLearnedWhereThePromptBeginsThem) {
 {%- endfor -%}
 {{ '<|end|>' }}
 {%- endfor -%}
-{%- if add_generation_prompt %}<|assistant|><ponder:x>{% endif %})");
-  ASSERT_TRUE(loaded) << loaded.error().message;
-  const ReplyForm form = find_format(**loaded, {});
-  EXPECT_EQ(form.format.reasoning.begin, "<ponder:x>");
-  EXPECT_EQ(form.format.reasoning.end, "</ponder:x>");
-  EXPECT_TRUE(form.in_reasoning);
-  EXPECT_EQ(form.format.call_begin, "<do>");
-  const ParsedMessage got =
-      parse_reply(form.format, {}, {form.in_reasoning, 0},
-                  "Hm.</ponder:x>So.<do>{\"name\": \"f\", \"arguments\": {}}</do><|end|>");
-  EXPECT_EQ(text_of(got).substr(0, 30), "content: So.\nreasoning: Hm.\nca");
+{%- if add_generation_prompt %}<|assistant|><ponder:x>)") +
+                                           (closed ? "</ponder:x>{% endif %}" : "{% endif %}"));
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const ReplyForm form = find_format(**loaded, {});
+    EXPECT_EQ(form.format.reasoning.begin, "<ponder:x>");
+    EXPECT_EQ(form.format.reasoning.end, "</ponder:x>");
+    EXPECT_EQ(form.in_reasoning, !closed);
+    EXPECT_EQ(form.format.call_begin, "<do>");
+    const ParsedMessage got = parse_reply(
+        form.format, {}, {true, 0}, "Hm.</ponder:x>So.<do>{\"name\": \"f\", \"arguments\": {}}</do><|end|>");
+    EXPECT_EQ(text_of(got).substr(0, 30), "content: So.\nreasoning: Hm.\nca");
+  }
 }
 
 constexpr const char* kTools = R"([{"name": "put", "parameters": {"type": "object", "properties": {

@@ -113,10 +113,18 @@ class Finder {
     if (reasoning == kNone || content == kNone || content < reasoning) return {};
     const size_t end = reasoning + std::string_view(kReasoning).size();
     std::string begin(trimmed(std::string_view(*text).substr(0, reasoning)));
-    if (begin.empty()) begin = last_mark(prompt_tail());  // the prompt has begun it
     const std::string close(trimmed(std::string_view(*text).substr(end, content - end)));
+    if (begin.empty()) begin = begun_by_prompt(close);
     if (begin.empty() || close.empty()) return {};
     return {begin, close};
+  }
+
+  // The mark that the prompt ends in, or has closed at once.
+  std::string begun_by_prompt(std::string_view close) const {
+    const std::string prompt = prompt_tail();
+    std::string_view tail = trimmed(prompt);
+    if (!close.empty() && tail.ends_with(close)) tail.remove_suffix(close.size());
+    return last_mark(tail);
   }
 
   // The mark that the text ends in.
