@@ -34,7 +34,7 @@ inline constexpr std::string_view kNormLinear = "norm_linear";
 inline constexpr std::string_view kRouteGlu = "route_moe_glu_quant";
 // Whether such devices make this product by their program for routers: f32 weights in whole vectors of four.
 bool is_router(const Plan& plan, const Op& op);
-// Whether such devices compute this attention of few rows page by page: its heads are whole vectors of four.
+// Whether such devices compute this attention of few rows by splits of whole pages: its heads are whole vectors of four.
 bool splits_over_positions(const AttentionAttrs& attention);
 // Whether they share a head's state, few rows at a time, among whole groups of threads.
 bool steps_by_shares(const DeltaAttrs& delta);

@@ -32,8 +32,8 @@ REASONS = {
     "arithmetic, not by waves",
     "flash": "a row's queries and the sums of a head's values stay in registers as tiles; those of heads of 256 are more than there are. "
     "To be mended on a card that can say what reading the queries again costs",
-    "attend_split": "eight loads of keys or values are under way in each thread, for up to four heads",
-    "attend_combine": "sums of all pages are under way together; a workgroup a head leaves most of the card idle in any case",
+    "attend_split": "queries and sums of up to eight heads stay in registers, beside the next keys and values; where a row is alone its heads take shared memory, too",
+    "attend_combine": "sums of all splits are under way together; a workgroup a head leaves most of the card idle in any case",
     "norm_row": "a row stays in registers between its norm and its int8 codes; at one token it is one workgroup, so waves are no limit",
     "combine_row": "as norm_row, with the experts' sums before it",
     "delta_step": "a thread's share of the state's column stays in registers while the tokens of a step go by",

@@ -204,7 +204,8 @@ int compute_family(VkPhysicalDevice physical) {
 }
 
 constexpr VkSubgroupFeatureFlags kSubgroupOperations =
-    VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+    VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT |
+    VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
 
 // AMD's cards take subgroups of 64 where nobody asks, or of 32: by these a lane of gfx12 holds 16 bytes of a tile of the
 // matrix unit, and several rows of a product are under way on one SIMD.
@@ -249,7 +250,7 @@ VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
   } else if (info.subgroup < 8 || info.subgroup > 64) {
     info.refused = fmt::format("has subgroups of {}, Brass knows 8 to 64", info.subgroup);
   } else if ((v11.subgroupSupportedOperations & kSubgroupOperations) != kSubgroupOperations) {
-    info.refused = "lacks sums or shuffles in subgroups";
+    info.refused = "lacks votes, sums or shuffles in subgroups";
   }
   return info;
 }

@@ -10,7 +10,61 @@
 namespace brass::vulkan {
 namespace {
 
-constexpr uint32_t kRowThreads = 256, kSplitThreads = 256, kCombineThreads = 256;
+constexpr uint32_t kRowThreads = 256, kCombineThreads = 256;
+
+// How attention of few rows is cut (attend_split.comp).
+struct AttentionShape {
+  uint32_t heads;   // of queries, in a workgroup
+  uint32_t splits;  // most of a row's positions
+  uint32_t unit, share, batch, threads, merged;
+};
+
+// As many query heads as share keys, as far as a subgroup's registers hold their queries and sums.
+uint32_t heads_together(const AttentionAttrs& a) {
+  uint32_t n = std::bit_ceil(std::min(a.q_heads / a.kv_heads, 8u));
+  while (n > 1 && n * std::max(a.k_dim, a.v_dim) > 1024) n /= 2;
+  return n;
+}
+
+// As many as keep a large card busy. Bits depend on it, so it depends on the model alone.
+uint32_t most_splits(const AttentionAttrs& a) {
+  constexpr uint32_t kWorkgroups = 256, kMost = 128;
+  const uint32_t heads = heads_together(a),
+                 blocks = a.kv_heads * ((a.q_heads / a.kv_heads + heads - 1) / heads);
+  return std::clamp(kWorkgroups / blocks, 8u, kMost);
+}
+
+AttentionShape attention_shape(const AttentionAttrs& a, const PagePool& pool, uint32_t lanes) {
+  AttentionShape s{.heads = heads_together(a), .splits = most_splits(a)};
+  const uint32_t most = std::max(a.k_dim, a.v_dim);
+  const auto share = [&](uint32_t unit) {
+    return std::min(lanes, std::max(s.heads, std::bit_ceil((most + unit - 1) / unit)));
+  };
+  const auto values = [&](uint32_t unit) {  // of a lane, for all heads
+    return s.heads * unit * ((most / unit + share(unit) - 1) / share(unit));
+  };
+  const bool wide = pool.key_type() != KvType::kF32 && pool.value_type() != KvType::kF32 &&
+                    a.k_dim % 8 == 0 && a.v_dim % 8 == 0;
+  s.unit = wide && values(8) <= std::max(values(4), 32u) ? 8 : 4;
+  s.share = share(s.unit);
+  // Positions of a subgroup that are under way together: with more of them registers leave room for half as many
+  // subgroups. Few lanes, as of Mesa's CPU driver, hold more of a head each.
+  const uint32_t positions = std::max(lanes < 32 ? 2u : 4u, 512 / std::bit_ceil(most));
+  s.batch = std::clamp(positions * s.share / lanes, 1u, 4u);
+  ENSURE(kPageTokens % (s.batch * lanes / s.share) == 0, "{} lanes, {} of them for a position", lanes,
+         s.share);
+  s.threads = std::min(256u, 8 * lanes);
+  s.merged = s.heads;
+  const auto shared_bytes =
+      [&] {  // heads as they come, gains, angles, new key and value; the sums of subgroups
+        const uint32_t subgroups = s.threads / lanes;
+        return 4 * ((s.heads + 1) * a.k_dim + 3 * a.k_dim + 4 * (a.k_dim / 4 + a.v_dim / 4) +
+                    subgroups * (s.merged * a.v_dim + 2 * s.heads));
+      };
+  while (s.merged > 1 && shared_bytes() > kSharedBytes) s.merged /= 2;
+  while (s.threads > lanes && shared_bytes() > kSharedBytes) s.threads /= 2;
+  return s;
+}
 
 class Decode : public DecodeProducts {
  public:
@@ -196,26 +250,14 @@ class Decode : public DecodeProducts {
 
   // ---- attention
 
-  // Query heads of a workgroup: as many as share keys, as far as its shared memory goes.
-  static uint32_t heads_together(const AttentionAttrs& a) {
-    uint32_t n = std::bit_floor(std::min(a.q_heads / a.kv_heads, 4u));
-    const uint32_t slices = kSplitThreads / (a.v_dim / 4);
-    const uint32_t parts = kSplitThreads / kPageTokens;
-    const auto bytes =
-        [&] {  // heads as they come, gains, angles, new key and value; for each head the room and the scores
-          return 4 * (5 * a.k_dim + a.v_dim +
-                      n * (a.k_dim + std::max(a.k_dim, slices * a.v_dim) + (1 + parts) * kPageTokens));
-        };
-    while (n > 1 && bytes() > kSharedBytes) n /= 2;
-    return n;
-  }
-
   Result<> attention() {
     const Op &o = *find(OpKind::kAttention), *write = find(OpKind::kKvWrite);
     const auto& a = o.as<AttentionAttrs>();
     const PagePool& pool = d_.pools[a.group];
     const uint32_t positions = TRY(positions_seen(d_, o));
-    const uint32_t group = a.q_heads / a.kv_heads, together = heads_together(a);
+    const uint32_t group = a.q_heads / a.kv_heads;
+    const AttentionShape shape = attention_shape(a, pool, d_.programs.lanes());
+    const uint32_t room = std::min(shape.splits, d_.pages);  // a split is a page at least
     const auto window = static_cast<uint32_t>(std::max(a.window, 0));
     ENSURE(d_.partial != 0 && d_.pages > 0 && positions < 65536 && d_.layout.starts < 65536, "{}", o.name);
     const bool one = write != nullptr;  // brings its heads unmade
@@ -230,13 +272,14 @@ class Decode : public DecodeProducts {
           << d_.layout.pages << (static_cast<uint32_t>(d_.pools.size()) << 16 | a.group)
           << static_cast<uint32_t>(pool.layer(a.layer).k) << static_cast<uint32_t>(pool.layer(a.layer).v)
           << window << a.scale << a.softcap << a.temperature << std::max(a.temperature_length, 1u)
-          << stride(q.x) << d_.pages << (q.norm != nullptr ? q.norm->as<NormAttrs>().eps : 0.0f);
+          << stride(q.x) << room << (q.norm != nullptr ? q.norm->as<NormAttrs>().eps : 0.0f);
     // What an earlier operation has left may still be read.
     TRY_VOID(add(o, "attend_split",
-                 {kSplitThreads, number(pool.key_type()), number(pool.value_type()), a.k_dim, a.v_dim,
-                  together, group, a.kv_heads, flag(one), turn != nullptr ? turn->n_rot : 0u,
-                  flag(turn != nullptr && turn->neox), q.place},
-                 split, a.kv_heads * up(group, together), d_.pages, rows(o.out[0]), true));
+                 {shape.threads, number(pool.key_type()), number(pool.value_type()), a.k_dim, a.v_dim,
+                  shape.heads, group, a.kv_heads, flag(one), turn != nullptr ? turn->n_rot : 0u,
+                  flag(turn != nullptr && turn->neox), q.place, shape.unit, shape.share, shape.batch,
+                  shape.splits, shape.merged},
+                 split, a.kv_heads * up(group, shape.heads), room, rows(o.out[0]), true));
     const Op *gate = find(OpKind::kActMul), *quant = find(OpKind::kQuantAct);
     const Int8Rows made = quant != nullptr ? int8(quant->out[0])
                                            : Int8Rows{.codes = at(o.out[0]), .code_stride = stride(o.out[0])};
@@ -244,9 +287,10 @@ class Decode : public DecodeProducts {
     const uint32_t gate_kind = gate != nullptr ? 1 + static_cast<uint32_t>(gate->as<ActAttrs>().kind) : 0;
     Push combine;
     combine << vector_or_0(o, 0) << d_.batch << d_.partial << made.codes << made.pairs << at_or_0(gated_by)
-            << positions << a.q_heads << window << flag(a.sinks) << d_.pages << made.code_stride
+            << positions << a.q_heads << window << flag(a.sinks) << room << made.code_stride
             << made.pair_stride << stride_or_0(gated_by);
-    return add(o, "attend_combine", {kCombineThreads, a.v_dim, flag(quant != nullptr), gate_kind}, combine,
+    return add(o, "attend_combine",
+               {kCombineThreads, a.v_dim, flag(quant != nullptr), gate_kind, shape.splits}, combine,
                a.q_heads, rows(o.out[0]), 1, true);
   }
 
@@ -292,7 +336,8 @@ uint64_t partial_bytes(const Plan& plan, uint32_t pages) {
   for (const Op& op : plan.ops) {
     if (op.kind != OpKind::kAttention || !splits_over_positions(op.as<AttentionAttrs>())) continue;
     const auto& a = op.as<AttentionAttrs>();
-    most = std::max(most, uint64_t{plan.key.t} * pages * a.q_heads * (a.v_dim + 4) * sizeof(float));
+    const uint32_t splits = std::min(pages, most_splits(a));
+    most = std::max(most, uint64_t{plan.key.t} * splits * a.q_heads * (a.v_dim + 4) * sizeof(float));
   }
   return most;
 }

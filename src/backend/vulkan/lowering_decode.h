@@ -1,4 +1,4 @@
-// Steps of few rows: products of int8 activations, attention page by page, joined operations.
+// Steps of few rows: products of int8 activations, attention by splits of whole pages, joined operations.
 //
 // Owns: which programs compute these steps, their constants and grids. Must not know: queues, memory management.
 // Invariants: the bits of a row do not depend on how many rows there are, nor on whether operations are joined, but for

@@ -1,5 +1,5 @@
 #version 460
-// The partial results of a row's pages (attend.glsl), in their order, to one query head's output: f32, or int8, times
+// The partial results of a row's splits (attend.glsl), in their order, to one query head's output: f32, or int8, times
 // a gate where there is one.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -9,12 +9,13 @@
 layout(constant_id = 2) const uint kValueDim = 64;
 layout(constant_id = 3) const uint kInt8Out = 0;
 layout(constant_id = 4) const uint kGate = 0;  // 0: none; else 1 + its ActKind
+layout(constant_id = 5) const uint kSplits = 1;  // most of a row, kThreads at most
 layout(push_constant) uniform Push {
   Floats sinks;
   Ints batch;
   uint64_t partial, y, y_more;  // f32; or codes and pairs
   uint64_t gate;
-  uint positions_at, q_heads, window, has_sinks, pages;
+  uint positions_at, q_heads, window, has_sinks, splits;  // splits: that there is room for
   uint y_stride, y_more_stride;  // values; or bytes and pairs
   uint gate_stride;
 } p;
@@ -22,57 +23,49 @@ const uint kQuads = kValueDim / 4, kSlices = kThreads / kQuads;
 shared vec4 slices[kSlices * kQuads];
 shared float factors[kThreads], totals[kSubgroups], tops[kSubgroups];
 
-vec2 part_of(uint t, uint page) {
-  return partial_head(p.partial, p.pages, p.q_heads, kValueDim, t, page, gl_WorkGroupID.x).v[0];
+vec2 part_of(uint t, uint split) {
+  return partial_head(p.partial, p.splits, p.q_heads, kValueDim, t, split, gl_WorkGroupID.x).v[0];
 }
-vec4 sums_of(uint t, uint page, uint quad) {
-  return Vectors(partial_sums(p.partial, p.pages, p.q_heads, kValueDim, t, page, gl_WorkGroupID.x)).v[quad];
+vec4 sums_of(uint t, uint split, uint quad) {
+  return Vectors(partial_sums(p.partial, p.splits, p.q_heads, kValueDim, t, split, gl_WorkGroupID.x)).v[quad];
 }
 
-// Loads that wait for nothing: of the first pages, whether the row sees them or not.
-const uint kEarly = 2;
+// Loads that wait for nothing: of the first splits, whether the row has them or not. And those of a turn behind them.
+const uint kEarly = 4, kTogether = 12;
 
 void main() {
   const uint head = gl_WorkGroupID.x, t = gl_WorkGroupID.y, thread = thread_index();
   const uint slice = min(thread / kQuads, kSlices - 1), quad = thread % kQuads;
   const bool padding = p.batch.v[t] < 0;
   const uint position = uint(p.batch.v[p.positions_at + t]);
-  vec2 part = part_of(t, min(thread, p.pages - 1));
+  const vec2 part = part_of(t, min(thread, p.splits - 1));
   vec4 early[kEarly];
-  [[unroll]] for (uint j = 0; j < kEarly; ++j) early[j] = sums_of(t, min(slice + j * kSlices, p.pages - 1), quad);
+  [[unroll]] for (uint j = 0; j < kEarly; ++j) early[j] = sums_of(t, min(slice + j * kSlices, p.splits - 1), quad);
   vec4 gate = vec4(0.0);
   if (kGate != 0) gate = Vectors(p.gate + 4ul * (t * p.gate_stride + head * kValueDim)).v[quad];
-  const uint begin = p.window > 0 && position + 1 > p.window ? position + 1 - p.window : 0;
-  const uint first = begin / kPageTokens, end = padding ? first : position / kPageTokens + 1;
-  const uint from_page = first / kThreads * kThreads;  // pages go by kThreads
+  const uint end = padding ? 0 : splits_of(seen_by(position, p.window, kSplits));
 
   float top = p.has_sinks != 0 ? p.sinks.v[head] : -kInfinity;
-  for (uint from = from_page; from < end; from += kThreads) {
-    const uint page = from + thread;
-    if (page >= first && page < end) top = max(top, (from == 0 ? part : part_of(t, page)).x);
-  }
+  if (thread < end) top = max(top, part.x);
   top = subgroupMax(top);
   if (gl_SubgroupInvocationID == 0) tops[gl_SubgroupID] = top;
   barrier();
   for (uint i = 0; i < kSubgroups; ++i) top = max(top, tops[i]);
 
-  float total = 0.0;
+  const float factor = thread < end ? exp(part.x - top) : 0.0;
+  float total = thread < end ? part.y * factor : 0.0;
+  factors[thread] = factor;
+  barrier();
   vec4 sum = vec4(0.0);
-  for (uint from = from_page; from < end; from += kThreads) {
-    const uint page = from + thread;
-    if (from > 0) barrier();
-    if (page >= first && page < end) {
-      if (from > 0) part = part_of(t, page);
-      factors[thread] = exp(part.x - top);
-      total = fma(part.y, factors[thread], total);
-    }
-    barrier();
-    [[unroll]] for (uint j = 0; j < kEarly; ++j) {
-      const uint page = slice + j * kSlices;
-      if (from == 0 && page >= first && page < end && page < kThreads) sum = fma(early[j], vec4(factors[page]), sum);
-    }
-    for (uint i = from == 0 ? slice + kEarly * kSlices : slice; i < kThreads && from + i < end; i += kSlices) {
-      if (from + i >= first) sum = fma(sums_of(t, from + i, quad), vec4(factors[i]), sum);
+  [[unroll]] for (uint j = 0; j < kEarly; ++j) {
+    const uint split = slice + j * kSlices;
+    if (split < end) sum = fma(early[j], vec4(factors[split]), sum);
+  }
+  for (uint i = slice + kEarly * kSlices; i < end; i += kTogether * kSlices) {
+    vec4 more[kTogether];
+    [[unroll]] for (uint j = 0; j < kTogether; ++j) more[j] = sums_of(t, min(i + j * kSlices, end - 1), quad);
+    [[unroll]] for (uint j = 0; j < kTogether; ++j) {
+      if (i + j * kSlices < end) sum = fma(more[j], vec4(factors[i + j * kSlices]), sum);
     }
   }
   total = subgroupAdd(total);
