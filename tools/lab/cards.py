@@ -41,6 +41,7 @@ REASONS = {
     "delta_net": "a column of the state stays in registers over the whole prompt",
     "gemv": "steps of two to eight rows hold the sums of all rows and what they read of x; at one row all but Q6_K of 2,048 columns (120 "
     "VGPRs, 12 waves) are within",
+    "router": "eight vectors of a row of W and of x are under way together, and where it norms its row the gain's, too",
     "gemm": "sums of a tile of 4 x 4 in each thread and the next step's values; for cards without a matrix unit",
 }
 
