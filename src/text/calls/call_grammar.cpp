@@ -19,7 +19,8 @@ namespace {
 
 // Marks that begin the inside of a call are good enough to begin it (as in the parser).
 bool begins_inside(const CallFormat& format) {
-  return format.shape == Shape::kHeader && format.name_begin.size() >= 6 && format.name_begin[0] == '<';
+  return format.shape == Shape::kHeader && !format.id_first && format.name_begin.size() >= 6 &&
+         format.name_begin[0] == '<';
 }
 
 class Builder {
@@ -131,7 +132,11 @@ class Builder {
 
   Result<NodeId> unmarked_calls() {
     const NodeId begin = marks_.beginning(format_.name_begin), call = TRY(inside(false, false));
-    return several(grammar_->sequence({begin, call}), marks_.gap());
+    std::vector<NodeId> parts = {begin, call};
+    // Parameters have an end in any case.
+    if (format_.coding == Coding::kParameters && format_.arguments_end.empty())
+      marks_.add(parts, format_.call_end);
+    return several(grammar_->sequence(std::move(parts)), marks_.gap());
   }
 
   Result<NodeId> bare() {

@@ -228,6 +228,8 @@ class Deriver {
   std::string behind_key(std::string_view turn, std::string_view value) const {
     const size_t key = turn.find(turns_.first.key), at = turn.find(value);
     if (key == kNone || at == kNone || at < key + turns_.first.key.size()) return {};
+    // A template that cannot write the value is given the call in other words.
+    if (!turn.substr(0, key).ends_with(format_.parameter.begin)) return {};
     return mark(turn.substr(key + turns_.first.key.size(), at - key - turns_.first.key.size()));
   }
 

@@ -70,7 +70,8 @@ class CallParser::Impl {
     if (!format_.content_name.empty()) add_mark(format_.call_begin, Kind::kNamed);
     if (format_.shape != Shape::kNone) add_mark(format_.call_begin, Kind::kCall);
     // What begins the inside of a call is good enough where it looks like a mark itself.
-    if (format_.shape == Shape::kHeader && format_.name_begin.size() >= 6 && format_.name_begin[0] == '<')
+    if (format_.shape == Shape::kHeader && !format_.id_first && format_.name_begin.size() >= 6 &&
+        format_.name_begin[0] == '<')
       add_mark(format_.name_begin, Kind::kInner);
     for (const std::string& text : format_.dropped) add_mark(text, Kind::kDropped);
     for (const std::string& text : format_.turn_ends) add_mark(text, Kind::kTurnEnd);
