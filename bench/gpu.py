@@ -166,7 +166,7 @@ def print_profile(title, rows, total, plan, roof):
 
 
 def print_row(shape, what, tps, note):
-    peer, goal = (table.get(shape, {}).get(what) for table in (PEER, GOAL))
+    peer, goal = (table.get(shape, {}).get(what.replace("greedy", "tg")) for table in (PEER, GOAL))
     against = f"{peer} ({tps / peer:.2f} x)" if peer and not LAYERS else "-"
     wanted = f"{goal} ({tps / goal:.0%})" if goal and not LAYERS else "-"
     print(f"| {what} | {tps:.1f} | {note} | {against} | {wanted} |", flush=True)
@@ -186,9 +186,10 @@ def measure(shape, path):
             print(f"| tg@{depth} | left out: the time is over |")
             continue
         rounds.ask(f"depth {depth}")
-        tps = rounds.best(f"tg {TOKENS}", 2)
         size = bytes_of(explain(path, "decode", depth + TOKENS // 2)["totals"])
-        print_row(shape, f"tg@{depth}", tps, f"{tps * size / 1e9 / roof:.0%} of the roof ({size / 1e6:.0f} MB)")
+        for what in ("tg", "greedy"):  # logits to the CPU; the token chosen on the device, as `brass run --greedy` does it
+            tps = rounds.best(f"{what} {TOKENS}", 2)
+            print_row(shape, f"{what}@{depth}", tps, f"{tps * size / 1e9 / roof:.0%} of the roof ({size / 1e6:.0f} MB)")
     rounds.ask("depth 0")
     print_profile("a decoded token", *rounds.profile("profile 8"), explain(path, "decode"), roof)
     n = max(PROMPTS)

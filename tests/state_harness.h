@@ -21,8 +21,9 @@ class StateRunner {
  public:
   static constexpr uint32_t kPages = 12;
 
-  StateRunner(std::unique_ptr<Device> device, std::shared_ptr<const Graph> graph)
-      : device_(std::move(device)), graph_(std::move(graph)) {
+  StateRunner(std::unique_ptr<Device> device, std::shared_ptr<const Graph> graph,
+              std::vector<std::string> without = {})
+      : device_(std::move(device)), graph_(std::move(graph)), without_(std::move(without)) {
     const Result<> valid = graph_->validate();
     EXPECT_TRUE(valid.has_value()) << (valid ? "" : valid.error().message);
     EXPECT_TRUE(device_->upload(*graph_, {}, [](const Weight&) {}).has_value());
@@ -53,7 +54,7 @@ class StateRunner {
     }
     const std::vector<PageTable> tables(states.size());
     const auto t = static_cast<uint32_t>(ids.size());
-    const auto plan = compile(graph_, {t, 1}, device_->caps());
+    const auto plan = device_->compile(graph_, {t, 1}, without_);
     EXPECT_TRUE(plan.has_value()) << (plan ? "" : plan.error().message);
     const PlanHandle handle = *device_->prepare(*plan);
     const std::vector<int32_t> rows = {0};
@@ -80,6 +81,7 @@ class StateRunner {
  private:
   std::unique_ptr<Device> device_;
   std::shared_ptr<const Graph> graph_;
+  std::vector<std::string> without_;  // rules
 };
 
 inline constexpr uint32_t kStateTexts = 256;  // rows of input

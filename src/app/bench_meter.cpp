@@ -87,7 +87,7 @@ Result<Request> Meter::timed(SequenceId id, std::vector<int32_t> prompt, uint32_
       return out;
     }
     for (const StepRows& rows : TRY(engine_->step())) {
-      TRY_VOID(generation->accept(engine_->logits(rows.first_row + rows.count - 1)));
+      TRY_VOID(generation->accept_row(rows.first_row + rows.count - 1));
       if (first && clock == TokenClock::kOff) continue;
       const auto now = Clock::now();
       if (last) out.gaps.push_back(std::chrono::duration<double>(now - *last).count());

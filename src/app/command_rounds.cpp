@@ -1,6 +1,8 @@
 // brass rounds: a warm engine that measures on request, for interleaved comparisons with other programs.
 // Reads lines "pp N" (prefill of N tokens) and "tg N" (N decoded tokens behind a short prompt); answers each with one
-// line of JSON: {"tps": tokens a second}. "depth N": what follows is measured behind N tokens that are cached before
+// line of JSON: {"tps": tokens a second}. "tg" leaves the logits of each token to whoever samples; "greedy N" takes each
+// token from the row before it as `brass run --greedy` does, on the device and ahead of the text where the device chooses.
+// "depth N": what follows is measured behind N tokens that are cached before
 // (no answer). The token at a position is the same one everywhere, here and in tools/bench/peer.cpp.
 // "profile N" decodes N tokens, "profile_pp N" prefills N, with each step timed by itself, which costs a little, and
 // answers with a line for each kind of step, the longest first. "roof 1": what memory gives by the device's own probe.
@@ -61,6 +63,27 @@ class Rounds {
     for (uint32_t i = 0; i < n; i++) {
       for (const SequenceId id : ids) TRY_VOID(append(id));
       TRY_VOID(engine_.step());
+    }
+    const auto end = std::chrono::steady_clock::now();
+    for (const SequenceId id : ids) engine_.drop(id);
+    return std::chrono::duration<double>(end - begin).count();
+  }
+
+  // Seconds for n tokens of each of `count` sequences, each the likeliest one behind the token before.
+  Result<double> greedy(uint32_t n, uint32_t count) {
+    std::vector<SequenceId> ids;
+    for (uint32_t i = 0; i < count; i++) ids.push_back(TRY(sequence_of_depth()));
+    for (const SequenceId id : ids) {
+      TRY_VOID(add(id, 1));
+      engine_.want_logits(id, LogitRows::kChoice);
+      engine_.expect_choices(id, n);
+    }
+    std::span<const StepRows> made = TRY(engine_.step());
+    const auto begin = std::chrono::steady_clock::now();
+    for (uint32_t i = 0; i < n; i++) {
+      for (const StepRows& rows : made)
+        TRY_VOID(engine_.append(rows.sequence, TRY(engine_.choice(rows.first_row))));
+      made = TRY(engine_.step());
     }
     const auto end = std::chrono::steady_clock::now();
     for (const SequenceId id : ids) engine_.drop(id);
@@ -176,8 +199,8 @@ Result<std::string> prefill_line(Rounds& rounds, uint32_t n) {
 }
 
 // n tokens after the first one of each sequence.
-Result<std::string> decode_line(Rounds& rounds, uint32_t n, uint32_t sequences) {
-  const double s = TRY(rounds.decode(n, sequences));
+Result<std::string> decode_line(Rounds& rounds, uint32_t n, uint32_t sequences, bool greedy) {
+  const double s = TRY(greedy ? rounds.greedy(n, sequences) : rounds.decode(n, sequences));
   return line(sequences * report::decode_tps(n + 1, s).value_or(0), s);
 }
 
@@ -200,7 +223,7 @@ Result<std::string> roof_line(Device& device) {
 Result<std::string> answer(Rounds& rounds, Engine& engine, uint32_t sequences, const std::string& what,
                            uint32_t n) {
   if (what == "pp") return prefill_line(rounds, n);
-  if (what == "tg") return decode_line(rounds, n, sequences);
+  if (what == "tg" || what == "greedy") return decode_line(rounds, n, sequences, what == "greedy");
   if (what == "profile" || what == "profile_pp") return profile_lines(rounds, n, what == "profile_pp");
   if (what == "roof") return roof_line(engine.device());
   TRY_VOID(rounds.set_depth(n));
@@ -215,7 +238,8 @@ Result<> run_rounds(const Flags& flags) {
   TRY_VOID(rounds.decode(2, 1));  // first plan, first touch
   fmt::print("{{\"ready\": \"{}\"}}\n", engine->device().describe());
   std::fflush(stdout);
-  static constexpr std::string_view kKnown[] = {"pp", "tg", "profile", "profile_pp", "roof", "depth"};
+  static constexpr std::string_view kKnown[] = {"pp",         "tg",   "greedy", "profile",
+                                                "profile_pp", "roof", "depth"};
   std::string what;
   uint32_t n = 0;
   while (std::cin >> what >> n) {
@@ -223,7 +247,7 @@ Result<> run_rounds(const Flags& flags) {
     if (std::ranges::find(kKnown, what) == std::end(kKnown) || (n == 0 && what != "depth") ||
         uint64_t{before} + n > engine->context() + uint64_t{what == "pp"})
       return wrong_use(
-          "'{} {}' is none of 'pp N', 'tg N', 'depth N', 'profile N', 'profile_pp N', 'roof 1' "
+          "'{} {}' is none of 'pp N', 'tg N', 'greedy N', 'depth N', 'profile N', 'profile_pp N', 'roof 1' "
           "within the context",
           what, n);
     const std::string line = TRY(answer(rounds, *engine, flags.sequences, what, n));

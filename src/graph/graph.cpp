@@ -110,6 +110,7 @@ class Checker {
       case OpKind::kGatherRows:
       case OpKind::kAdd:
       case OpKind::kQuantAct:
+      case OpKind::kChoose:
         return std::holds_alternative<std::monostate>(op_.attrs);
     }
     return false;
@@ -182,6 +183,7 @@ class Checker {
       case OpKind::kScale:
       case OpKind::kSoftcap:
       case OpKind::kQuantAct:
+      case OpKind::kChoose:
         return {1, 1, 0, 0};
     }
     return {};
@@ -448,6 +450,9 @@ class Checker {
       case OpKind::kQuantAct:
         same_width();
         break;
+      case OpKind::kChoose:
+        want(out().width, 1, "width of the output");
+        break;
     }
   }
 
@@ -681,6 +686,9 @@ Cost op_cost(const Graph& graph, std::span<const Value> values, const Op& op, co
       break;
     case OpKind::kQuantAct:
       cost.flops = 3 * rows * width * values[op.out[0]].int8_terms;
+      break;
+    case OpKind::kChoose:
+      cost.flops = rows * values[op.in[0]].width;
       break;
     case OpKind::kHiddenIn:
     case OpKind::kGatherRows:

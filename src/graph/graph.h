@@ -95,7 +95,8 @@ std::vector<float> vector_values(const Weight& w);
   X(kSoftcap, "softcap")        \
   X(kConcat, "concat")          \
   X(kSlice, "slice")            \
-  X(kQuantAct, "quant_act")
+  X(kQuantAct, "quant_act")     \
+  X(kChoose, "choose")
 
 enum class OpKind : uint8_t {
 #define BRASS_X(id, name) id,
@@ -246,6 +247,9 @@ struct ScaleAttrs {
   float factor;
 };
 // quant_act: x → the same in int8 per 32, of one term or two (inserted by compile where a kernel reads it so)
+// choose: logits [R, n] → [R, 1]: the number of the largest one, the lowest of equal ones, as a whole number in f32; where
+// one is not finite, −1 − the number of the first such (inserted by compile where the key asks for it)
+inline constexpr uint32_t kMostChoices = 1 << 24;  // n: numbers beyond are no f32
 
 using Attrs = std::variant<std::monostate, EmbedAttrs, PoolAttrs, NormAttrs, LinearAttrs, HeadLinearAttrs,
                            ConcatAttrs, SliceAttrs, RouteAttrs, ExpertAttrs, ActAttrs, RopeTableAttrs,

@@ -92,6 +92,13 @@ void insert_quant_act(Plan& plan) {
   plan.ops = std::move(ops);
 }
 
+void insert_choose(Plan& plan) {
+  plan.choice = static_cast<ValueId>(plan.values.size());
+  plan.values.push_back({.name = "choice", .rows = Rows::kR, .width = 1});
+  plan.ops.push_back(
+      Op{.kind = OpKind::kChoose, .name = "choose", .in = {plan.source->logits}, .out = {plan.choice}});
+}
+
 bool is_row_wise(OpKind kind) {
   switch (kind) {
     case OpKind::kEmbed:
@@ -219,7 +226,10 @@ QuantizedLayout quantized_layout(uint32_t width, uint32_t rows, uint32_t terms) 
 
 std::vector<ValueId> Plan::outputs() const {
   std::vector<ValueId> all;
-  if (key.r > 0 && source->output() >= 0) all.push_back(source->output());
+  if (key.choose)
+    all.push_back(choice);
+  else if (key.r > 0 && source->output() >= 0)
+    all.push_back(source->output());
   if (key.hidden) all.push_back(source->hidden);
   return all;
 }
@@ -236,7 +246,12 @@ uint64_t Plan::moved_bytes(uint64_t t) const {
 Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key,
                                             const Caps& caps) {
   ENSURE(!key.hidden || graph->hidden >= 0, "{}: no hidden rows", graph->architecture);
+  ENSURE(!key.choose || (graph->logits >= 0 && key.r > 0), "{}: nothing to choose from", graph->architecture);
+  ENSURE(!key.choose || graph->values[static_cast<size_t>(graph->logits)].width < kMostChoices, "{} logits",
+         graph->values[static_cast<size_t>(graph->logits)].width);
   TRY_VOID(check_supported(*graph, caps));
+  if (key.choose && !caps.operations.contains(OpKind::kChoose))
+    return fail("device '{}' cannot run {}", caps.name, op_name(OpKind::kChoose));
   auto plan = std::make_shared<Plan>();
   plan->key = key;
   plan->caps = caps;
@@ -244,6 +259,7 @@ Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, 
   plan->ops = graph->ops;
   plan->groups = graph->touched_groups();
   plan->source = std::move(graph);
+  if (key.choose) insert_choose(*plan);
   drop_dead(*plan);
   insert_quant_act(*plan);
   for (uint32_t o = 0; o < plan->ops.size(); o++)

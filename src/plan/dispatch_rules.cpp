@@ -8,6 +8,8 @@ namespace {
 
 using namespace rules;
 
+constexpr uint32_t kMostTaps = 8;  // of a convolution whose window a thread holds in registers
+
 // The products of a token's experts as glu has those of one weight.
 void moe_glu(Plan& plan) { join_glu(plan, OpKind::kMoeLinear, "moe_glu"); }
 void moe_glu_quant(Plan& plan) { quantize_behind(plan, "moe_glu", "moe_glu_quant"); }
@@ -182,6 +184,28 @@ void delta_gate_quant(Plan& plan) {
   }
 }
 
+// See kLinearConv.
+void linear_conv(Plan& plan) {
+  const std::vector<uint32_t> readers = reader_counts(plan);
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    const bool products =
+        plan.steps[i].rule == "same_input" || is_single(plan, plan.steps[i], OpKind::kLinear);
+    if (!products) continue;
+    for (size_t j = i + 1; j < plan.steps.size(); j++) {
+      if (!is_single(plan, plan.steps[j], OpKind::kConv1d)) continue;
+      const Op& conv = first_op(plan, plan.steps[j]);
+      const ValueId u = conv.in[0];
+      if (!makes(plan, plan.steps[i], u)) continue;
+      const auto& a = conv.as<ConvAttrs>();
+      const bool int8 = plan.value(first_op(plan, plan.steps[i]).in[0]).quantized();
+      if (int8 && readers[static_cast<size_t>(u)] == 1 && !a.bias && a.taps <= kMostTaps &&
+          can_move_up(plan, i, j))
+        merge(plan, i, j, kLinearConv);
+      break;
+    }
+  }
+}
+
 // The sum of a token's experts and what is added to it.
 void combine_add(Plan& plan) {
   const std::vector<uint32_t> readers = reader_counts(plan);
@@ -320,6 +344,7 @@ constexpr Rule kRules[] = {
     {"head_rope_write_attend", "head_rope_write of one row, attention", compacted<head_rope_write_attend>},
     {"gate_quant", "head_norm, act_mul, quant_act", compacted<gate_quant>},
     {"delta_gate_quant", "delta_net, gate_quant", compacted<delta_gate_quant>},
+    {kLinearConv, "linear or same_input of int8, conv1d", compacted<linear_conv>},
     {"combine_add", "moe_combine, add", compacted<combine_add>},
     {"norm_quant", "norm, quant_act", compacted<norm_quant>},
     {kNormLinear, "norm, linear of f32 weights", compacted<norm_linear>},

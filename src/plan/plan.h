@@ -21,10 +21,11 @@
 namespace brass {
 
 // The upper bounds that a plan's buffers are made for. T: tokens of a step; R: rows whose output (logits or
-// embeddings) is wanted. `hidden`: the graph's hidden rows are wanted, too.
+// embeddings) is wanted. `hidden`: the graph's hidden rows are wanted, too. `choose`: of the logits only the choice is.
 struct PlanKey {
   uint32_t t = 1, r = 1;
   bool hidden = false;
+  bool choose = false;
   auto operator<=>(const PlanKey&) const = default;
 };
 uint32_t bucket(uint32_t n);  // 0, 1, 2, 4, 8 … the smallest power of two ≥ n
@@ -44,6 +45,7 @@ struct Caps {
   uint32_t private_rows = 0;  // T up to which row-wise steps run once in every thread, into private copies
   KvBytes kv{4, 4};           // bytes of one cached value
   bool own_memory = false;    // which can be too small: Device::memory_need says
+  bool runs_ahead = false;    // of plans that choose: Device::begin
 };
 
 enum class Storage : uint8_t {
@@ -97,6 +99,7 @@ struct Plan {
   std::vector<Step> steps;
   uint64_t arena_bytes = 0;
   std::vector<bool> groups;  // whether an operation touches this memory group
+  ValueId choice = -1;       // what choose makes, where the key asks for it
   // Where devices share the work (placement.h): their plans, in order of execution. Then the steps are theirs, and this
   // plan has none of its own.
   std::vector<std::shared_ptr<const Plan>> segments;

@@ -55,6 +55,9 @@ Result<> Engine::allocate() {
   snapshots_.reserve(o.chunk);
   for (auto* list : {&made_, &made_hidden_}) list->reserve(o.sequences);
   in_batch_.reserve(o.sequences);
+  ahead_positions_.reserve(o.sequences);
+  ahead_tables_.reserve(o.sequences * graph.groups.size());
+  ahead_states_.reserve(o.sequences);
   if (!model_->drafts.empty()) hidden_.reserve(size_t{o.chunk} * model_->info.embedding_length);
   return {};
 }
@@ -118,6 +121,7 @@ Result<SequenceId> Engine::fork(SequenceId id) {
 
 // Forgets everything from position `length` on.
 void Engine::cut(Sequence& s, uint32_t length) {
+  drop_ahead();
   const size_t pages = (length + kPageTokens - 1) / kPageTokens;
   for (size_t g = 0; g < pools_.size(); g++) {
     while (s.tables[g].size() > pages) {
@@ -182,6 +186,7 @@ Result<> Engine::append(SequenceId id, int32_t token) {
   if (s.tokens.size() >= options_.context) return fail("the context of {} tokens is full", options_.context);
   ENSURE(token >= 0 && static_cast<uint32_t>(token) < model_->info.vocabulary, "token id {}", token);
   s.tokens.push_back(token);
+  if (s.expected > 0) s.expected--;
   match_drafts(s, static_cast<uint32_t>(s.tokens.size() - 1));
   return {};
 }
@@ -198,12 +203,13 @@ bool Engine::has_work() const {
 // ---- computing
 
 // `graph`: index in graphs_.
-Result<Engine::Prepared> Engine::prepared(size_t graph, uint32_t t, uint32_t r, bool hidden) {
+Result<Engine::Prepared> Engine::prepared(size_t graph, uint32_t t, uint32_t r, bool hidden, bool choose) {
   const PlanKey key{std::min(bucket(t), std::max(options_.chunk, t)),
-                    r <= 1 ? r : std::min(bucket(r), bucket(t)), hidden};
+                    r <= 1 ? r : std::min(bucket(r), bucket(t)), hidden, choose};
   Compiled& compiled = graphs_[graph];
   const auto found = compiled.plans.find(key);
   if (found != compiled.plans.end() && found->second.handle >= 0) return found->second;
+  drop_ahead();  // the device may have to make room
   Prepared made{nullptr, -1};
   made.plan = found != compiled.plans.end() ? found->second.plan : TRY(device_->compile(compiled.graph, key));
   made.handle = TRY(device_->prepare(made.plan));
@@ -232,16 +238,19 @@ void Engine::put_row(int32_t token, uint32_t position, int32_t owner, bool wante
   owners_.push_back(owner);
 }
 
+Batch Engine::batch() const {
+  return {.ids = ids_,
+          .positions = positions_,
+          .sequences = owners_,
+          .rows = rows_,
+          .page_tables = tables_,
+          .states = states_,
+          .snapshots = snapshots_,
+          .hidden = hidden_};
+}
+
 Result<> Engine::run(const Prepared& plan) {
-  const Batch batch{.ids = ids_,
-                    .positions = positions_,
-                    .sequences = owners_,
-                    .rows = rows_,
-                    .page_tables = tables_,
-                    .states = states_,
-                    .snapshots = snapshots_,
-                    .hidden = hidden_};
-  TRY_VOID(device_->run(plan.handle, batch));
+  TRY_VOID(device_->run(plan.handle, batch()));
   last_ = plan;
   return {};
 }
@@ -272,7 +281,7 @@ void Engine::take_rows(SequenceId id, uint32_t count) {
   }
   if (state_group_ >= 0) states_.push_back(s.states.begin_step(state_pool(), s.processed, count));
   const bool ends = s.processed + count == s.tokens.size();
-  const uint32_t wanted = s.want == LogitRows::kAll ? count : s.want == LogitRows::kLast && ends ? 1 : 0;
+  const uint32_t wanted = s.want == LogitRows::kAll ? count : s.want != LogitRows::kNone && ends ? 1 : 0;
   if (wanted > 0)
     made_.push_back({id, s.processed + count - wanted, wanted, static_cast<uint32_t>(rows_.size())});
   if (s.want_hidden) made_hidden_.push_back({id, s.processed, count, static_cast<uint32_t>(ids_.size())});
@@ -298,6 +307,13 @@ void Engine::release_passed(Sequence& s) {
 }
 
 Result<std::span<const StepRows>> Engine::step() {
+  if (ahead_ && is_as_expected()) {
+    take_ahead();
+    TRY_VOID(run_ahead());
+    end_step();
+    return std::span<const StepRows>(made_);
+  }
+  drop_ahead();
   clear_batch();
   uint32_t left = options_.chunk;
   const auto count = static_cast<uint32_t>(sequences_.size());
@@ -318,8 +334,21 @@ Result<std::span<const StepRows>> Engine::step() {
   ENSURE(!ids_.empty(), "step() without work");
   turn_ = (turn_ + 1) % count;
 
-  TRY_VOID(run(TRY(prepared(0, static_cast<uint32_t>(ids_.size()), static_cast<uint32_t>(rows_.size()),
-                            !made_hidden_.empty()))));
+  const bool choose = all_choose();
+  const Prepared plan = TRY(prepared(0, static_cast<uint32_t>(ids_.size()),
+                                     static_cast<uint32_t>(rows_.size()), !made_hidden_.empty(), choose));
+  if (choose && device_->caps().runs_ahead) {
+    ENSURE(TRY(device_->begin(plan.handle, batch(), false)), "a first step can begin");
+    last_ = plan;
+    TRY_VOID(run_ahead());
+  } else {
+    TRY_VOID(run(plan));
+  }
+  end_step();
+  return std::span<const StepRows>(made_);
+}
+
+void Engine::end_step() {
   for (size_t i = 0, row = 0; i < in_batch_.size(); i++) {
     Sequence& s = at(in_batch_[i]);
     while (row < owners_.size() && owners_[row] == static_cast<int32_t>(i)) {
@@ -329,11 +358,10 @@ Result<std::span<const StepRows>> Engine::step() {
     release_passed(s);
     if (state_group_ >= 0) s.states.end_step(state_pool());
   }
-  return std::span<const StepRows>(made_);
 }
 
 std::span<const float> Engine::output(uint32_t row) {
-  ENSURE(last_.handle >= 0 && row < rows_.size(), "row {}", row);
+  ENSURE(last_.handle >= 0 && row < rows_.size() && !last_.plan->key.choose, "row {}", row);
   return device_->read(last_.handle, last_.plan->source->output(), row);
 }
 

@@ -36,7 +36,8 @@ struct SyncInfo {
   std::string_view cause;
 };
 
-enum class LogitRows : uint8_t { kNone, kLast, kAll };
+// kChoice: of the last row the likeliest token (choice()), and no logits.
+enum class LogitRows : uint8_t { kNone, kLast, kAll, kChoice };
 
 // What a block that predicts further tokens is given (model/draft.h): rows of one sequence from position `first` on.
 struct DraftRows {
@@ -81,8 +82,16 @@ class Engine {
   // texts.
   Result<> append(SequenceId id, int32_t token);
   void want_logits(SequenceId id, LogitRows rows);  // or embeddings
-  uint32_t length(SequenceId id) const;             // tokens held and scheduled
-  uint32_t pending(SequenceId id) const;            // scheduled, not processed
+  // Of a sequence that wants choices: up to so many tokens will be appended, each the choice that the row before it made.
+  // So a step may be begun before they are asked for; where the text goes another way it leaves no trace.
+  void expect_choices(SequenceId id, uint32_t tokens);
+  // Whether the device chooses; else choice() reads the logits.
+  bool device_chooses() const { return device_->caps().operations.contains(OpKind::kChoose); }
+  uint64_t steps_ahead() const {
+    return taken_ahead_;
+  }  // that were begun before they were asked for, and taken
+  uint32_t length(SequenceId id) const;   // tokens held and scheduled
+  uint32_t pending(SequenceId id) const;  // scheduled, not processed
   // Whether steps make the hidden rows that the first draft reads. Only of a model that was loaded for drafts.
   void want_hidden(SequenceId id, bool wanted);
   // Rows from position 0 on that a draft holds: none of a token that the text has not, or has no longer.
@@ -94,7 +103,9 @@ class Engine {
   // prompt was done.
   Result<std::span<const StepRows>> step();
   bool has_work() const;
-  std::span<const float> logits(uint32_t row);     // [vocabulary]
+  std::span<const float> logits(uint32_t row);  // [vocabulary]; not of sequences that want choices
+  // The likeliest token of a row, the lowest of equal ones. Error: a logit that is not finite, by its token.
+  Result<int32_t> choice(uint32_t row);
   std::span<const float> embedding(uint32_t row);  // [embedding_length]
   // Rows of all tokens that the last step processed of sequences that want them; hidden(row) reads them, [width].
   std::span<const StepRows> hidden_rows() const { return made_hidden_; }
@@ -119,6 +130,7 @@ class Engine {
     std::vector<std::vector<PageId>> tables;  // [group]
     StateHistory states{0, 1};                // where the model has recurrent layers
     bool want_hidden = false;
+    uint32_t expected = 0;                      // tokens that will be what was chosen
     std::vector<std::vector<int32_t>> drafted;  // [draft] the tokens of the rows in its memory
   };
   struct Prepared {
@@ -136,8 +148,18 @@ class Engine {
   const Sequence& at(SequenceId id) const;
   Result<> upload(const Progress& progress);
   Result<> allocate();
-  Result<Prepared> prepared(size_t graph, uint32_t t, uint32_t r, bool hidden);
+  Result<Prepared> prepared(size_t graph, uint32_t t, uint32_t r, bool hidden, bool choose = false);
+  Batch batch() const;
   Result<> run(const Prepared& plan);
+  void end_step();
+  // engine_ahead.cpp
+  bool all_choose() const;
+  Result<> run_ahead();
+  Result<> begin_ahead();
+  bool can_go_ahead(const Sequence& s) const;
+  bool is_as_expected();
+  void take_ahead();
+  void drop_ahead();
   void put_row(int32_t token, uint32_t position, int32_t owner, bool wanted);
   void take_rows(SequenceId id, uint32_t count);
   void hold_pages(Sequence& s, uint32_t group, uint32_t begin, uint32_t end);
@@ -168,6 +190,12 @@ class Engine {
   std::vector<StepRows> made_, made_hidden_;
   std::vector<float> hidden_;  // that the batch brings
   std::vector<SequenceId> in_batch_;
+  // The same of the step that was begun behind the last one, of the same sequences, where they differ.
+  bool ahead_ = false;
+  uint64_t taken_ahead_ = 0;
+  std::vector<int32_t> ahead_positions_;
+  std::vector<PageTable> ahead_tables_;
+  std::vector<StatePages> ahead_states_;
   Prepared last_{nullptr, -1};
 };
 

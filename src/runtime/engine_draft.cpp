@@ -49,6 +49,7 @@ Result<> Engine::draft(SequenceId id, const DraftRows& rows) {
          rows.hidden.size(), n);
   if (rows.first + n > options_.context) return fail("the context of {} tokens is full", options_.context);
 
+  drop_ahead();
   clear_batch();
   hidden_.assign(rows.hidden.begin(), rows.hidden.end());
   for (uint32_t g = 0; g < pools_.size(); g++) {

@@ -26,7 +26,9 @@ Generation::Generation(Engine& engine, SequenceId sequence, const Tokenizer* tok
       prompt_(std::move(prompt)),
       options_(std::move(options)),
       sampler_(options_.sampling, static_cast<int>(engine.model().info.vocabulary)),
-      stops_(options_.stops) {
+      stops_(options_.stops),
+      by_device_(engine.device_chooses() && options_.constraint.grammar == nullptr &&
+                 sampler_.takes_highest()) {
   const StreamDecoder::Options decoding{.special = options_.show_control, .continues_text = true};
   if (tokenizer_ != nullptr) decoder_.emplace(*tokenizer_, decoding);
   if (options_.constraint.grammar != nullptr) {
@@ -50,7 +52,9 @@ Result<std::unique_ptr<Generation>> Generation::start(Engine& engine, SequenceId
       new Generation(engine, sequence, tokenizer, std::move(prompt), std::move(options)));
   g->begin_ = Clock::now();
   g->cached_ = TRY(engine.sync(sequence, g->prompt_)).reused;
-  engine.want_logits(sequence, LogitRows::kLast);
+  engine.want_logits(sequence, g->by_device_ ? LogitRows::kChoice : LogitRows::kLast);
+  if (g->by_device_ && g->options_.max_tokens > 0)
+    engine.expect_choices(sequence, g->options_.max_tokens - 1);
   for (const int32_t token : g->prompt_) g->sampler_.accept(token);
   if (g->options_.max_tokens == 0) g->finish_ = Finish::kLength;
   return g;
@@ -96,8 +100,17 @@ Finish Generation::take(int32_t token) {
 
 Result<std::string_view> Generation::accept(std::span<const float> logits) {
   ENSURE(finish_ == Finish::kNone, "the reply has ended");
+  return accept_token(TRY(next_token(logits)));
+}
+
+Result<std::string_view> Generation::accept_row(uint32_t row) {
+  if (!by_device_) return accept(engine_.logits(row));
+  ENSURE(finish_ == Finish::kNone, "the reply has ended");
+  return accept_token(TRY(engine_.choice(row)));
+}
+
+Result<std::string_view> Generation::accept_token(int32_t token) {
   piece_.clear();
-  const int32_t token = TRY(next_token(logits));
   last_token_ = Clock::now();
   if (first_token_ == Clock::time_point{}) first_token_ = last_token_;
   if (!options_.ignore_end && tokenizer_ != nullptr && tokenizer_->is_eog(token)) return end(Finish::kStop);
@@ -133,7 +146,7 @@ Result<> run_alone(Engine& engine, Generation& generation,
     std::string_view text;
     for (const StepRows& rows : made)
       if (rows.sequence == generation.sequence())
-        text = TRY(generation.accept(engine.logits(rows.first_row + rows.count - 1)));
+        text = TRY(generation.accept_row(rows.first_row + rows.count - 1));
     if (!show(text) && generation.finish() == Finish::kNone) show(generation.cancel());
   }
   return {};

@@ -62,6 +62,10 @@ class Generation {
   // with text that is forced behind it): then nothing is scheduled. Returns new text (may be empty), valid until the
   // next call.
   Result<std::string_view> accept(std::span<const float> logits);
+  // The same of a row that the engine's last step made: where the device chooses (chosen_by_device()), its choice.
+  Result<std::string_view> accept_row(uint32_t row);
+  // Greedy text that nothing else has a say in: the logits stay where they are made, and steps run ahead of the text.
+  bool chosen_by_device() const { return by_device_; }
   // Ends early; returns the text that was held back.
   std::string_view cancel();
 
@@ -77,6 +81,7 @@ class Generation {
   Generation(Engine& engine, SequenceId sequence, const Tokenizer* tokenizer, std::vector<int32_t> prompt,
              GenerationOptions options);
   Result<int32_t> next_token(std::span<const float> logits);
+  Result<std::string_view> accept_token(int32_t token);
   Finish take(int32_t token);
   std::string_view end(Finish why);
 
@@ -95,6 +100,7 @@ class Generation {
   std::string piece_;     // what the last call returned
   Finish finish_ = Finish::kNone;
   uint32_t cached_ = 0;
+  const bool by_device_;
   Clock::time_point begin_, first_token_, last_token_, first_text_;
 };
 

@@ -54,9 +54,13 @@ StatePages StateHistory::begin_step(PagePool& pool, uint32_t begin, uint32_t cou
   return pages;
 }
 
+bool StateHistory::wants_checkpoint(uint32_t length) const {
+  return most_ > 0 && (length == marked_ || length % interval_ == 0);
+}
+
 PageId StateHistory::checkpoint_behind(PagePool& pool, uint32_t token) {
   const uint32_t length = token + 1;
-  if (most_ == 0 || (length != marked_ && length % interval_ != 0)) return -1;
+  if (!wants_checkpoint(length)) return -1;
   if (kept_.size() == most_) make_room(pool);
   kept_.push_back({length, pool.take(), length == marked_});
   return kept_.back().page;
@@ -65,6 +69,30 @@ PageId StateHistory::checkpoint_behind(PagePool& pool, uint32_t token) {
 void StateHistory::end_step(PagePool& pool) {
   if (read_ >= 0) pool.release(read_);
   read_ = -1;
+}
+
+// A step with a checkpoint makes room for it among the others, which could not be taken back.
+bool StateHistory::can_go_ahead(const PagePool& pool, uint32_t token) const {
+  return pool.free_pages() > 0 && !wants_checkpoint(token + 1);
+}
+
+StatePages StateHistory::begin_ahead(PagePool& pool) {
+  ENSURE(ahead_ < 0 && running_ >= 0, "a step ahead of none, or of one ahead");
+  ahead_ = pool.take();
+  return {running_, ahead_};
+}
+
+void StateHistory::accept_ahead() {
+  ENSURE(ahead_ >= 0 && read_ < 0, "no step is ahead");
+  read_ = running_;
+  running_ = ahead_;
+  ahead_ = -1;
+  length_++;
+}
+
+void StateHistory::drop_ahead(PagePool& pool) {
+  if (ahead_ >= 0) pool.release(ahead_);
+  ahead_ = -1;
 }
 
 // Lets the checkpoint go whose absence costs least: one of those that stand close together, the more so the further

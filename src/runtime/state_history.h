@@ -35,6 +35,13 @@ class StateHistory {
   PageId checkpoint_behind(PagePool& pool, uint32_t token);
   void end_step(PagePool& pool);
 
+  // The step behind the one under way, of one token, begun before it is known that the text goes on so. It writes a page of
+  // its own, so that nothing is changed where it is dropped.
+  bool can_go_ahead(const PagePool& pool, uint32_t token) const;
+  StatePages begin_ahead(PagePool& pool);
+  void accept_ahead();  // it is the step under way now
+  void drop_ahead(PagePool& pool);
+
   uint32_t checkpoints() const { return static_cast<uint32_t>(kept_.size()); }
 
  private:
@@ -44,12 +51,14 @@ class StateHistory {
     bool marked;
   };
   void make_room(PagePool& pool);
+  bool wants_checkpoint(uint32_t length) const;
 
   uint32_t most_, interval_;
   uint32_t marked_ = 0;
   uint32_t length_ = 0;           // tokens that the running state is behind
   PageId running_ = -1;           // −1: nothing processed
   PageId read_ = -1;              // what the step under way reads, where that is not the running page
+  PageId ahead_ = -1;             // what the step behind it writes
   std::vector<Checkpoint> kept_;  // by length
 };
 

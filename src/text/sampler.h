@@ -67,6 +67,9 @@ class Sampler {
   // (XTC's coin is the one that the next sample() will toss).
   Result<std::vector<TokenProbability>> distribution(std::span<const float> logits, TokenMask mask = {});
 
+  // Whether sample() without a mask is the highest logit, whatever the text.
+  bool takes_highest() const { return greedy_ && !adjusts_; }
+
   // The seed in use: the one given, or the one drawn at construction.
   uint64_t seed() const { return seed_; }
 

@@ -169,6 +169,28 @@ TEST(Compile, RefusesByName) {
       "device 'plain' has no kernel for linear ('blk.0.attn_v', layer 0): tensor 'blk.0.attn_v' is Q6_K");
 }
 
+// Of a plan that chooses, the choice is what lives to the end, and the logits are not.
+TEST(Compile, ChoosesWhereTheKeyAsksForIt) {
+  const auto graph = build_tiny(gemma_like());  // its logits are capped
+  const PlanKey key{.t = 1, .r = 1, .choose = true};
+  for (const Caps& caps : {plain_profile(), dispatch_profile()}) {
+    const auto plan = compiled(graph, key, caps), plain = compiled(graph, {1, 1}, caps);
+    EXPECT_EQ(plan->outputs(), std::vector<ValueId>{plan->choice});
+    ASSERT_EQ(plan->steps.size(), plain->steps.size() + 1);
+    EXPECT_EQ(plan->ops[plan->steps.back().ops[0]].kind, OpKind::kChoose);
+    EXPECT_TRUE(plan->steps.back().barrier);
+    EXPECT_EQ(plan->place(graph->logits).last + 1, plan->steps.size());
+    EXPECT_EQ(plan->place(plan->choice).last, plan->steps.size());
+    const Sizes sizes{1, 1, 0};
+    EXPECT_EQ(plan_cost(*plan, sizes).flops,
+              plan_cost(*plain, sizes).flops + plan->value(graph->logits).width);
+    EXPECT_EQ(plan_cost(*plan, sizes).weight_bytes, plan_cost(*plain, sizes).weight_bytes);
+  }
+  Caps caps = plain_profile();
+  caps.operations.erase(OpKind::kChoose);
+  EXPECT_EQ(compile(graph, key, caps).error().message, "device 'plain' cannot run choose");
+}
+
 TEST(Compile, Int8InputsAreMadeOnceForAllTheirReaders) {
   const auto graph = build_tiny(plain_model());
   const auto plan = compiled(graph, {1, 1}, without_rules(fused_profile()));

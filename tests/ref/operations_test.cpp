@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "backend/ref/ref.h"
-#include "device_harness.h"
+#include "choose_case.h"
 #include "profiles.h"
 
 namespace brass {
@@ -200,6 +200,10 @@ TEST(RefOperations, AddScaleSoftcap) {
     expected.push_back(3 * (e - 1) / (e + 1));
   }
   expect_near(run_rows(b.finish(z), 4), expected, 5e-7);
+}
+
+TEST(RefOperations, Choose) {
+  expect_right_choices([] { return make_ref_device({}); });
 }
 
 TEST(RefOperations, RopeTableIsCosAndSinOfF32Angles) {

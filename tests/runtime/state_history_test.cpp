@@ -36,6 +36,31 @@ struct Fixture {
   }
 };
 
+TEST(StateHistory, AStepAheadIsTakenOrDropped) {
+  Fixture f;
+  f.step(12);
+  const StatePages step = f.history.begin_step(f.pool, 12, 1);
+  const uint32_t free = f.pool.free_pages();
+  EXPECT_TRUE(f.history.can_go_ahead(f.pool, 13));
+  const StatePages ahead = f.history.begin_ahead(f.pool);
+  EXPECT_EQ(ahead.in, step.out);
+  EXPECT_NE(ahead.out, ahead.in);
+  f.history.end_step(f.pool);
+  f.history.drop_ahead(f.pool);
+  EXPECT_EQ(f.pool.free_pages(), free);
+  EXPECT_EQ(f.history.restorable(100), 13u);
+  EXPECT_EQ(f.history.begin_ahead(f.pool).in, step.out);
+  f.history.accept_ahead();
+  EXPECT_EQ(f.history.restorable(100), 14u);
+  EXPECT_EQ(f.pool.free_pages(), free - 1) << "what the step reads is held until it has run";
+  f.history.end_step(f.pool);
+  EXPECT_EQ(f.pool.free_pages(), free);
+  EXPECT_FALSE(f.history.can_go_ahead(f.pool, 19)) << "behind token 19 comes a checkpoint";
+  EXPECT_TRUE(f.history.can_go_ahead(f.pool, 18));
+  while (f.pool.free_pages() > 0) f.pool.take();
+  EXPECT_FALSE(f.history.can_go_ahead(f.pool, 18));
+}
+
 TEST(StateHistory, GoesOnFromTheEndOrFromACheckpoint) {
   Fixture f;
   f.history.mark(34);

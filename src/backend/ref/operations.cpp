@@ -213,6 +213,17 @@ void softcap(const Run& run, const Op& op) {
   });
 }
 
+void choose(const Run& run, const Op& op) {
+  const RowsView x = run.in(op, 0), y = run.out(op);
+  for (uint32_t r = 0; r < x.n; r++) {
+    const std::span<const float> row(x.row(r), x.width);
+    const auto fault = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); });
+    const auto best = fault == row.end() ? std::ranges::max_element(row) : fault;
+    const auto place = static_cast<float>(best - row.begin());
+    y.row(r)[0] = fault == row.end() ? place : -1 - place;
+  }
+}
+
 }  // namespace
 
 void run_op(const Run& run, const Op& op) {
@@ -288,6 +299,9 @@ void run_op(const Run& run, const Op& op) {
       break;
     case OpKind::kQuantAct:
       run_quant_act(run, op);
+      break;
+    case OpKind::kChoose:
+      choose(run, op);
       break;
   }
   for (const ValueId v : op.out) run.plan.copy_private(v, run.batch);

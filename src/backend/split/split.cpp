@@ -41,6 +41,8 @@ class SplitDevice final : public Device {
     const Caps& other = devices_[1]->caps();
     caps_.name = fmt::format("{} + {}", caps_.name, other.name);
     caps_.rules.insert(other.rules.begin(), other.rules.end());
+    caps_.operations.erase(OpKind::kChoose);  // which of them has the logits is the placement's matter
+    caps_.runs_ahead = false;
     ENSURE(!other.own_memory, "{} as the second device", other.name);
   }
 

@@ -249,6 +249,9 @@ VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
     info.refused = "has no queue that computes";
   } else if (info.subgroup < 8 || info.subgroup > 64) {
     info.refused = fmt::format("has subgroups of {}, Brass knows 8 to 64", info.subgroup);
+  } else if (const uint32_t most = p.properties.limits.maxComputeWorkGroupInvocations;
+             most < std::min(1024u, 32 * info.subgroup)) {
+    info.refused = fmt::format("has workgroups of at most {} threads", most);
   } else if ((v11.subgroupSupportedOperations & kSubgroupOperations) != kSubgroupOperations) {
     info.refused = "lacks votes, sums or shuffles in subgroups";
   }
@@ -295,16 +298,23 @@ void Buffer::release() {
   context_ = nullptr;
 }
 
-Result<uint32_t> Context::memory_type(uint32_t allowed, VkMemoryPropertyFlags wanted,
-                                      std::string_view what) const {
-  // What the CPU reads comes through its caches where there is such memory: else each read goes to memory by itself.
-  if ((wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0) wanted |= VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-  for (uint32_t i = 0; i < memory_.memoryTypeCount; i++)
-    if ((allowed >> i & 1) != 0 && (memory_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
-  wanted &= ~static_cast<VkMemoryPropertyFlags>(VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
-  for (uint32_t i = 0; i < memory_.memoryTypeCount; i++)
-    if ((allowed >> i & 1) != 0 && (memory_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
-  return fail("{}: the device has no memory for {}", info_.name, what);
+Result<uint32_t> Context::memory_type(uint32_t allowed, Memory memory, std::string_view what) const {
+  constexpr VkMemoryPropertyFlags kOwn = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  constexpr VkMemoryPropertyFlags kSeen =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  const auto find = [&](VkMemoryPropertyFlags wanted) -> std::optional<uint32_t> {
+    for (uint32_t i = 0; i < memory_.memoryTypeCount; i++)
+      if ((allowed >> i & 1) != 0 && (memory_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
+    return std::nullopt;
+  };
+  // What the CPU reads comes through its caches where there is such memory: else each read goes to memory by itself. A
+  // read of the device's from the machine's memory takes a microsecond, and a program may wait for several.
+  std::optional<uint32_t> found;
+  if (memory == Memory::kRead) found = find(kSeen | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+  if (memory == Memory::kWritten) found = find(kSeen | kOwn);
+  if (!found) found = find(memory == Memory::kOwn ? kOwn : kSeen);
+  if (!found) return fail("{}: the device has no memory for {}", info_.name, what);
+  return *found;
 }
 
 namespace {
@@ -314,11 +324,6 @@ VkBufferCreateInfo buffer_info(uint64_t bytes) {
           .size = std::max<uint64_t>(bytes, 16),
           .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                    VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
-}
-
-VkMemoryPropertyFlags properties_of(bool host) {
-  return host ? VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-              : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 }
 
 VkMemoryRequirements requirements_of(VkDevice device, uint64_t bytes) {
@@ -336,9 +341,10 @@ uint64_t Context::allocation_bytes(uint64_t bytes) const { return requirements_o
 
 Result<> Context::find_heaps() {
   const uint32_t allowed = requirements_of(device_, 1 << 20).memoryTypeBits;
-  device_heap_ = memory_.memoryTypes[TRY(memory_type(allowed, properties_of(false), "buffers"))].heapIndex;
-  host_heap_ =
-      memory_.memoryTypes[TRY(memory_type(allowed, properties_of(true), "buffers of the CPU"))].heapIndex;
+  for (const Memory memory : {Memory::kOwn, Memory::kRead, Memory::kWritten})
+    heaps_[static_cast<size_t>(memory)] =
+        memory_.memoryTypes[TRY(memory_type(allowed, memory, "buffers"))].heapIndex;
+  device_heap_ = heaps_[static_cast<size_t>(Memory::kOwn)];
   return {};
 }
 
@@ -348,7 +354,7 @@ uint64_t Context::available() const {
   return limit_ > 0 ? std::min(limit_, all) : all;
 }
 
-Result<Buffer> Context::make_buffer(uint64_t bytes, bool host, std::string_view what) const {
+Result<Buffer> Context::make_buffer(uint64_t bytes, Memory memory, std::string_view what) const {
   if (bytes > largest_allocation_)
     return fail("{}: {} takes {} bytes in one piece, the device gives at most {}", info_.name, what, bytes,
                 largest_allocation_);
@@ -365,7 +371,7 @@ Result<Buffer> Context::make_buffer(uint64_t bytes, bool host, std::string_view 
       .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
       .pNext = &flags,
       .allocationSize = needs.size,
-      .memoryTypeIndex = TRY(memory_type(needs.memoryTypeBits, properties_of(host), what))};
+      .memoryTypeIndex = TRY(memory_type(needs.memoryTypeBits, memory, what))};
   out.heap_ = memory_.memoryTypes[allocate.memoryTypeIndex].heapIndex;
   const bool beyond = limit_ > 0 && out.heap_ == device_heap_ && taken() + needs.size > limit_;
   const bool faulty = faults_.allocation >= 0 && allocations_++ >= faults_.allocation;
@@ -379,7 +385,7 @@ Result<Buffer> Context::make_buffer(uint64_t bytes, bool host, std::string_view 
   out.taken_ = needs.size;
   taken_[out.heap_] += needs.size;
   VK_TRY(vkBindBufferMemory, device_, out.buffer_, out.memory_, 0);
-  if (host) {
+  if (memory != Memory::kOwn) {
     void* at = nullptr;
     VK_TRY(vkMapMemory, device_, out.memory_, 0, VK_WHOLE_SIZE, 0, &at);
     out.mapped_ = static_cast<std::byte*>(at);
@@ -483,9 +489,9 @@ Result<> Context::create(VkPhysicalDevice physical, uint32_t family) {
   VK_TRY(vkCreateCommandPool, device_, &pool, nullptr, &pool_);
   commands_ = TRY(make_commands());
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  VK_TRY(vkCreateFence, device_, &fence, nullptr, &fence_);
+  for (VkFence& made : fences_) VK_TRY(vkCreateFence, device_, &fence, nullptr, &made);
   TRY_VOID(find_heaps());
-  staging_ = TRY(make_buffer(kStagingBytes, true, "staging"));
+  staging_ = TRY(make_buffer(kStagingBytes, Memory::kRead, "staging"));
   return {};
 }
 
@@ -493,7 +499,7 @@ Context::~Context() {
   staging_ = Buffer();
   if (device_ == VK_NULL_HANDLE) return;
   vkDeviceWaitIdle(device_);
-  vkDestroyFence(device_, fence_, nullptr);
+  for (VkFence fence : fences_) vkDestroyFence(device_, fence, nullptr);
   vkDestroyCommandPool(device_, pool_, nullptr);
   vkDestroyDevice(device_, nullptr);
 }
@@ -516,22 +522,31 @@ Result<> Context::record(VkCommandBuffer commands, const std::function<void(VkCo
   return {};
 }
 
-Result<> Context::submit(VkCommandBuffer commands) const {
+Result<> Context::start(VkCommandBuffer commands, uint32_t slot) const {
   const VkSubmitInfo submit{
       .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
-  VK_TRY(vkResetFences, device_, 1, &fence_);
+  VK_TRY(vkResetFences, device_, 1, &fences_[slot]);
   if (faults_.submission >= 0 && submissions_++ >= faults_.submission)
     return vk_error("vkQueueSubmit", VK_ERROR_DEVICE_LOST);
-  VK_TRY(vkQueueSubmit, queue_, 1, &submit, fence_);
+  VK_TRY(vkQueueSubmit, queue_, 1, &submit, fences_[slot]);
+  return {};
+}
+
+Result<> Context::wait(uint32_t slot) const {
   // A wait that sleeps costs up to a millisecond, as long as half a token. A device that is a CPU needs the time itself.
   const auto begin = std::chrono::steady_clock::now();
   while (info_.kind != "cpu" && std::chrono::steady_clock::now() - begin < kPolled) {
-    const VkResult state = vkGetFenceStatus(device_, fence_);
+    const VkResult state = vkGetFenceStatus(device_, fences_[slot]);
     if (state == VK_SUCCESS) return {};
     if (state != VK_NOT_READY) return vk_error("vkGetFenceStatus", state);
   }
-  VK_TRY(vkWaitForFences, device_, 1, &fence_, VK_TRUE, UINT64_MAX);
+  VK_TRY(vkWaitForFences, device_, 1, &fences_[slot], VK_TRUE, UINT64_MAX);
   return {};
+}
+
+Result<> Context::submit(VkCommandBuffer commands) const {
+  TRY_VOID(start(commands, kSlots));
+  return wait(kSlots);
 }
 
 Result<> Context::run(const std::function<void(VkCommandBuffer)>& record_them) const {

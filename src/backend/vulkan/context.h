@@ -27,6 +27,10 @@ std::unexpected<Error> vk_error(std::string_view call, VkResult result);
 
 class Context;
 
+// Where a buffer lies: in the device's own memory; where the CPU sees it, too, coherent: kRead, in what the CPU reads
+// well, kWritten, in what the device reads well, its own memory where the CPU can write there.
+enum class Memory : uint8_t { kOwn, kRead, kWritten };
+
 // Memory by address. Host-visible buffers stay mapped.
 class Buffer {
  public:
@@ -71,12 +75,11 @@ class Context {
   double nanoseconds_a_tick() const { return tick_; }              // 0: no timestamps
   bool describes_pipelines() const { return describes_; }
 
-  // host: visible to the CPU, coherent; else in the device's own memory.
-  Result<Buffer> make_buffer(uint64_t bytes, bool host, std::string_view what) const;
+  Result<Buffer> make_buffer(uint64_t bytes, Memory memory, std::string_view what) const;
   // What such a buffer takes of its heap.
   uint64_t allocation_bytes(uint64_t bytes) const;
-  // Whether buffers that the CPU sees lie in the device's own heap, too.
-  bool shares_heap() const { return host_heap_ == device_heap_; }
+  // Whether such buffers lie in the device's own heap.
+  bool is_own(Memory memory) const { return heaps_[static_cast<size_t>(memory)] == device_heap_; }
   // Of the device's own heap: what buffers have taken, and what others, or the limit, leave for them in all.
   uint64_t taken() const { return taken_[device_heap_]; }
   uint64_t available() const;
@@ -87,6 +90,10 @@ class Context {
   Result<VkCommandBuffer> make_commands() const;
   Result<> record(VkCommandBuffer commands, const std::function<void(VkCommandBuffer)>& record) const;
   Result<> submit(VkCommandBuffer commands) const;  // and waits
+  // The same apart: what was started in a slot is waited for before the slot is used again.
+  static constexpr uint32_t kSlots = 2;
+  Result<> start(VkCommandBuffer commands, uint32_t slot) const;
+  Result<> wait(uint32_t slot) const;
   // Through a staging buffer, in pieces.
   Result<> write(const Buffer& to, uint64_t offset, std::span<const std::byte> bytes) const;
   Result<> read(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) const;
@@ -96,14 +103,15 @@ class Context {
   friend class Buffer;
   Result<> create(VkPhysicalDevice physical, uint32_t family);
   Result<> find_heaps();
-  Result<uint32_t> memory_type(uint32_t allowed, VkMemoryPropertyFlags wanted, std::string_view what) const;
+  Result<uint32_t> memory_type(uint32_t allowed, Memory memory, std::string_view what) const;
 
   VulkanInfo info_;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkPhysicalDeviceMemoryProperties memory_{};
   uint64_t largest_allocation_ = 0;
   uint64_t limit_ = 0;  // of the device's heap; 0: none
-  uint32_t device_heap_ = 0, host_heap_ = 0;
+  uint32_t device_heap_ = 0;
+  std::array<uint32_t, 3> heaps_{};  // of each Memory
   mutable std::array<uint64_t, VK_MAX_MEMORY_HEAPS> taken_{};
   VulkanFaults faults_;
   mutable int64_t allocations_ = 0, submissions_ = 0;  // counted for faults
@@ -113,7 +121,7 @@ class Context {
   VkQueue queue_ = VK_NULL_HANDLE;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
-  VkFence fence_ = VK_NULL_HANDLE;
+  std::array<VkFence, kSlots + 1> fences_{};  // of the slots, of submit()
   Buffer staging_;
 };
 

@@ -58,6 +58,7 @@ class DecodeProducts : public DecodeStep {
   Shape shape(uint32_t rows, uint32_t cols, const Around& around) const;
   Result<> product(const Op& o, const Around& around);
   Outputs outputs(const Around& around) const;
+  uint32_t parts_of_layout() const;
 };
 
 }  // namespace brass::vulkan

@@ -8,55 +8,25 @@
 #include "backend/vulkan/lower_plan.h"
 #include "backend/vulkan/scratch.h"
 #include "base/check.h"
-#include "plan/rules.h"
 
 namespace brass {
 
 using namespace vulkan;
 
-Caps vulkan_caps(std::string_view device, KvType k, KvType v) {
-  Caps caps;
-  caps.name = fmt::format("vulkan {}", device);
-#define BRASS_X(id, name) caps.operations.insert(OpKind::id);
-  BRASS_OPERATIONS(BRASS_X)
-#undef BRASS_X
-  for (const Format* format : all_formats()) {
-    caps.matrix_types.insert(format->type);
-    if (format->group > 0) caps.int8_terms[format->type] = 1;
-  }
-  caps.rules = {"glu",
-                "glu_quant",
-                "linear_residual",
-                "same_input",
-                "head_rope_write",
-                "moe_glu",
-                "moe_glu_quant",
-                "attention_blocks_quant",
-                "norm_quant",
-                "add_norm",
-                "gate_quant",
-                "delta_gate_quant",
-                "combine_add",
-                "head_rope_write_attend",
-                kFoldNorm,
-                kNormLinear,
-                kRouteGlu};
-  caps.int8_rows = caps.rule_rows = kFewRows;
-  caps.joins_any_product = false;
-  caps.kv = {kv_value_bytes(k), kv_value_bytes(v)};
-  caps.own_memory = true;
-  return caps;
-}
-
 namespace {
+
+// Commands for a slot's buffers.
+struct Recorded {
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  std::vector<uint64_t> made_for;  // empty: nothing
+  uint32_t pages = 0;              // that attention of few rows goes over
+};
 
 // A plan, and its commands.
 struct Prepared {
   std::shared_ptr<const Plan> plan;
   std::map<ValueId, uint64_t> results_at;  // of values that live to the end, in bytes
-  VkCommandBuffer commands = VK_NULL_HANDLE;
-  std::vector<uint64_t> recorded;  // what the commands were recorded for; empty: nothing
-  uint32_t pages = 0;              // that attention of few rows goes over
+  std::array<Recorded, Context::kSlots> slots = {};
 };
 
 class VulkanDevice final : public Device {
@@ -75,6 +45,7 @@ class VulkanDevice final : public Device {
         programs_(*context_, options.cache_folder) {}
 
   ~VulkanDevice() override {
+    (void)drain();
     if (queries_ != VK_NULL_HANDLE) vkDestroyQueryPool(context_->device(), queries_, nullptr);
   }
 
@@ -92,6 +63,7 @@ class VulkanDevice final : public Device {
 
   Result<> allocate(const Graph& graph, std::span<const PoolSpec> pools) override {
     ENSURE(pools.size() == graph.groups.size(), "{} pools for {} groups", pools.size(), graph.groups.size());
+    TRY_VOID(drain());
     generation_++;
     pools_.clear();
     for (size_t g = 0; g < pools.size(); g++) {
@@ -110,7 +82,12 @@ class VulkanDevice final : public Device {
   uint64_t memory_taken() const override { return context_->taken(); }
 
   Result<PlanHandle> prepare(std::shared_ptr<const Plan> plan) override;
-  Result<> run(PlanHandle handle, const Batch& batch) override;
+  Result<> run(PlanHandle handle, const Batch& batch) override {
+    ENSURE(TRY(begin(handle, batch, false)), "a step that follows none can begin");
+    return finish();
+  }
+  Result<bool> begin(PlanHandle handle, const Batch& batch, bool follows) override;
+  Result<> finish() override;
 
   std::span<const float> read(PlanHandle handle, ValueId value, uint32_t row) override {
     ENSURE(handle == last_, "plan {} is read, and plan {} has run since", handle, last_);
@@ -118,7 +95,7 @@ class VulkanDevice final : public Device {
     const auto at = p.results_at.find(value);
     ENSURE(at != p.results_at.end(), "'{}' does not live to the end of the plan", p.plan->value(value).name);
     ENSURE(row < rows_of(*p.plan, value), "row {} of '{}'", row, p.plan->value(value).name);
-    const auto* values = reinterpret_cast<const float*>(scratch_.results().mapped() + at->second);
+    const auto* values = reinterpret_cast<const float*>(scratch_.results(last_slot_).mapped() + at->second);
     return {values + size_t{row} * p.plan->place(value).stride, p.plan->value(value).width};
   }
 
@@ -167,12 +144,14 @@ class VulkanDevice final : public Device {
   void check_batch(const Plan& plan, const Batch& batch) const;
   ScratchBytes scratch_of(const MemoryUse& use) const;
   Result<> make_room(const ScratchBytes& bytes);
-  Result<> send(const BatchLayout& layout);
+  ScratchBytes room_of(const Prepared& p, const Batch& batch, const BatchLayout& layout, uint32_t slot) const;
+  void send(const BatchLayout& layout, uint32_t slot, bool without_ids);
   Result<std::vector<std::vector<Dispatch>>> lower_steps(const Prepared& p, const Batch& batch,
-                                                         const BatchLayout& layout);
-  void record(VkCommandBuffer commands, const Prepared& p,
-              const std::vector<std::vector<Dispatch>>& steps) const;
-  Result<> record_for(Prepared& p, const Batch& batch, const BatchLayout& layout);
+                                                         const BatchLayout& layout, uint32_t slot);
+  void record(uint32_t slot, const Prepared& p, const std::vector<std::vector<Dispatch>>& steps) const;
+  Result<> record_for(Prepared& p, const Batch& batch, const BatchLayout& layout, uint32_t slot);
+  Result<> start(Prepared& p, const Batch& batch, uint32_t slot, bool follows, const BatchLayout& layout);
+  Result<> drain();
   Result<> make_queries(uint32_t n);
   Result<> read_times(size_t steps);
 
@@ -186,6 +165,13 @@ class VulkanDevice final : public Device {
   std::vector<PagePool> pools_;
   std::deque<Prepared> plans_;
   PlanHandle last_ = -1;  // that has run
+  uint32_t last_slot_ = 0;
+  struct UnderWay {
+    PlanHandle plan;
+    uint32_t slot;
+    bool timed;
+  };
+  std::deque<UnderWay> under_way_;  // oldest first
   Error lost_;
   uint64_t generation_ = 0;  // of what commands name besides their plan: pages, queries
   bool timing_ = false;
@@ -217,16 +203,19 @@ Result<MemoryNeed> VulkanDevice::memory_need(const MemoryUse& use) const {
     const PagePool outline(use.graphs.front()->groups[g], pool.k_type, pool.v_type);
     for (const uint64_t bytes : outline.buffer_bytes(pool.pages, most_of_a_buffer())) pages += taken(bytes);
   }
-  each_scratch(scratch_of(use),
-               [&](std::string_view, uint64_t bytes, bool host) { (host ? seen : scratch) += taken(bytes); });
+  each_scratch(scratch_of(use), [&](std::string_view, uint64_t bytes, Memory memory) {
+    (context_->is_own(memory) && memory != Memory::kRead ? scratch : seen) += taken(bytes);
+  });
   return MemoryNeed{.parts = {{"weights", weights},
                               {"keys, values and states", pages},
                               {"what steps compute in", scratch},
-                              {"what the CPU exchanges", seen, !context_->shares_heap()}},
+                              {"what the CPU exchanges", seen, !context_->is_own(Memory::kRead)}},
                     .available = context_->available()};
 }
 
 Result<> VulkanDevice::make_room(const ScratchBytes& bytes) {
+  if (scratch_.holds(bytes)) return {};
+  TRY_VOID(drain());
   if (TRY(scratch_.grow(*context_, bytes))) generation_++, last_ = -1;
   return {};
 }
@@ -288,35 +277,43 @@ void VulkanDevice::check_batch(const Plan& plan, const Batch& batch) const {
     ENSURE(row >= 0 && static_cast<size_t>(row) < batch.ids.size(), "row {} of {}", row, batch.ids.size());
 }
 
-Result<> VulkanDevice::send(const BatchLayout& layout) {
-  const uint64_t bytes = layout.data.size() * 4;
-  if (scratch_.batch().bytes() < bytes) TRY_VOID(make_room({.batch = 2 * bytes}));
-  std::memcpy(scratch_.batch().mapped(), layout.data.data(), bytes);
-  return {};
+// `without_ids`: those are the device's to write, or written already.
+void VulkanDevice::send(const BatchLayout& layout, uint32_t slot, bool without_ids) {
+  const auto copy = [&](size_t begin, size_t end) {
+    std::memcpy(scratch_.batch(slot).mapped() + 4 * begin, layout.data.data() + begin, 4 * (end - begin));
+  };
+  copy(0, without_ids ? layout.ids : layout.data.size());
+  if (without_ids) copy(layout.rows, layout.data.size());
 }
 
 Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepared& p, const Batch& batch,
-                                                                     const BatchLayout& layout) {
+                                                                     const BatchLayout& layout,
+                                                                     uint32_t slot) {
   PromptUse use;
-  const Target target{.plan = *p.plan,
-                      .weights = weights_,
-                      .pools = pools_,
-                      .programs = programs_,
-                      .arena = scratch_.values().address(),
-                      .batch = scratch_.batch().address(),
-                      .layout = layout,
-                      .unit = unit_,
-                      .memory = scratch_.prompt(),
-                      .use = use,
-                      .t = static_cast<uint32_t>(batch.ids.size()),
-                      .r = static_cast<uint32_t>(batch.rows.size()),
-                      .partial = scratch_.partial().address(),
-                      .pages = p.pages};
+  const bool choose = p.plan->key.choose;
+  const Target target{
+      .plan = *p.plan,
+      .weights = weights_,
+      .pools = pools_,
+      .programs = programs_,
+      .arena = scratch_.values().address(),
+      .batch = scratch_.batch(slot).address(),
+      .layout = layout,
+      .unit = unit_,
+      .memory = scratch_.prompt(),
+      .use = use,
+      .t = static_cast<uint32_t>(batch.ids.size()),
+      .r = static_cast<uint32_t>(batch.rows.size()),
+      .choices = choose ? scratch_.results(slot).address() + p.results_at.at(p.plan->choice) : 0,
+      .next_ids = choose ? scratch_.batch(1 - slot).address() + uint64_t{4} * layout.ids : 0,
+      .partial = scratch_.partial().address(),
+      .pages = p.slots[slot].pages};
   return lower_plan(target);
 }
 
-void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
+void VulkanDevice::record(uint32_t slot, const Prepared& p,
                           const std::vector<std::vector<Dispatch>>& steps) const {
+  VkCommandBuffer commands = p.slots[slot].commands;
   const auto stamp = [&](size_t i) {
     if (timing_ && queries_ != VK_NULL_HANDLE)
       vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries_,
@@ -342,9 +339,10 @@ void VulkanDevice::record(VkCommandBuffer commands, const Prepared& p,
   }
   full_barrier(commands);
   for (const auto& [v, at] : p.results_at) {
+    if (v == p.plan->choice) continue;  // written there at once
     const Placed& placed = p.plan->place(v);
     const VkBufferCopy region{.srcOffset = placed.offset, .dstOffset = at, .size = placed.bytes};
-    vkCmdCopyBuffer(commands, scratch_.values().handle(), scratch_.results().handle(), 1, &region);
+    vkCmdCopyBuffer(commands, scratch_.values().handle(), scratch_.results(slot).handle(), 1, &region);
   }
   full_barrier(commands);
 }
@@ -357,38 +355,94 @@ uint32_t pages_reached(const Batch& batch) {
   return pages_of_commands(static_cast<uint32_t>(furthest) / kPageTokens + 1);
 }
 
+// What a batch takes besides what its plan does, with room for later ones where it is more than there is.
+ScratchBytes VulkanDevice::room_of(const Prepared& p, const Batch& batch, const BatchLayout& layout,
+                                   uint32_t slot) const {
+  ScratchBytes room;
+  const uint64_t bytes = layout.data.size() * 4;
+  if (bytes > scratch_.batch(slot).bytes()) (slot == 0 ? room.batch : room.batch_ahead) = 2 * bytes;
+  if (p.plan->key.choose && bytes > scratch_.batch(1 - slot).bytes())
+    (slot == 1 ? room.batch : room.batch_ahead) = 2 * bytes;
+  const uint64_t partial = partial_bytes(*p.plan, p.plan->key.t <= kFewRows ? pages_reached(batch) : 0);
+  if (partial > scratch_.partial().bytes()) room.partial = partial + partial / 2;
+  return room;
+}
+
 // Commands are recorded once for all batches of one layout: what differs is data.
-Result<> VulkanDevice::record_for(Prepared& p, const Batch& batch, const BatchLayout& layout) {
-  p.pages = p.plan->key.t <= kFewRows ? pages_reached(batch) : 0;
-  if (const uint64_t bytes = partial_bytes(*p.plan, p.pages); bytes > scratch_.partial().bytes())
-    TRY_VOID(make_room({.partial = bytes + bytes / 2}));
-  std::vector<uint64_t> wanted = {scratch_.batch().address(), batch.ids.size(), batch.rows.size(),
-                                  timing_ ? 1u : 0u,          generation_,      p.pages};
+Result<> VulkanDevice::record_for(Prepared& p, const Batch& batch, const BatchLayout& layout, uint32_t slot) {
+  Recorded& recorded = p.slots[slot];
+  recorded.pages = p.plan->key.t <= kFewRows ? pages_reached(batch) : 0;
+  std::vector<uint64_t> wanted = {batch.ids.size(), batch.rows.size(), timing_ ? 1u : 0u, generation_,
+                                  recorded.pages};
   for (const uint32_t part : layout.key()) wanted.push_back(part);
-  if (wanted == p.recorded) return {};
-  p.recorded.clear();
-  const std::vector<std::vector<Dispatch>> steps = TRY(lower_steps(p, batch, layout));
+  if (wanted == recorded.made_for) return {};
+  recorded.made_for.clear();
+  const std::vector<std::vector<Dispatch>> steps = TRY(lower_steps(p, batch, layout, slot));
   if (timing_) TRY_VOID(make_queries(static_cast<uint32_t>(steps.size() + 1)));
-  if (p.commands == VK_NULL_HANDLE) p.commands = TRY(context_->make_commands());
-  TRY_VOID(context_->record(p.commands, [&](VkCommandBuffer commands) { record(commands, p, steps); }));
-  p.recorded = std::move(wanted);
+  if (recorded.commands == VK_NULL_HANDLE) recorded.commands = TRY(context_->make_commands());
+  TRY_VOID(context_->record(recorded.commands, [&](VkCommandBuffer) { record(slot, p, steps); }));
+  wanted[3] = generation_;
+  recorded.made_for = std::move(wanted);
   return {};
 }
 
-Result<> VulkanDevice::run(PlanHandle handle, const Batch& batch) {
+Result<> VulkanDevice::start(Prepared& p, const Batch& batch, uint32_t slot, bool follows,
+                             const BatchLayout& layout) {
+  send(layout, slot, follows);
+  TRY_VOID(within(context_->info().name, record_for(p, batch, layout, slot)));
+  if (Result<> started = within(context_->info().name, context_->start(p.slots[slot].commands, slot));
+      !started) {
+    lost_ = started.error();
+    return started;
+  }
+  return {};
+}
+
+Result<bool> VulkanDevice::begin(PlanHandle handle, const Batch& batch, bool follows) {
   if (!lost_.message.empty()) return std::unexpected(lost_);
   Prepared& p = prepared(handle);
   check_batch(*p.plan, batch);
+  ENSURE(!follows || (p.plan->key.choose && !under_way_.empty() && under_way_.back().plan == handle &&
+                      under_way_.size() < Context::kSlots),
+         "a step that follows none");
+  ENSURE(!follows || p.plan->value(p.plan->source->logits).width <= table_rows(*p.plan, EmbedIndex::kToken),
+         "more logits than tokens");
   const BatchLayout layout = lay_out(batch, pools_);
-  TRY_VOID(send(layout));
-  TRY_VOID(within(context_->info().name, record_for(p, batch, layout)));
-  if (Result<> ran = within(context_->info().name, context_->submit(p.commands)); !ran) {
-    lost_ = ran.error();
-    return ran;
+  const uint32_t slot = follows ? 1 - under_way_.back().slot : 0;
+  const ScratchBytes room = room_of(p, batch, layout, slot);
+  if (follows && (timing_ || !scratch_.holds(room))) return false;
+  if (!follows) TRY_VOID(drain());
+  TRY_VOID(within(context_->info().name, make_room(room)));
+  TRY_VOID(start(p, batch, slot, follows, layout));
+  under_way_.push_back({handle, slot, timing_});
+  return true;
+}
+
+Result<> VulkanDevice::finish() {
+  if (!lost_.message.empty()) return std::unexpected(lost_);
+  ENSURE(!under_way_.empty(), "no step is under way");
+  const auto [handle, slot, timed] = under_way_.front();
+  under_way_.pop_front();
+  if (Result<> ended = within(context_->info().name, context_->wait(slot)); !ended) {
+    lost_ = ended.error();
+    return ended;
   }
   last_ = handle;
+  last_slot_ = slot;
   seconds_.clear();
-  return timing_ ? read_times(p.plan->steps.size()) : Result<>{};
+  return timed ? read_times(prepared(handle).plan->steps.size()) : Result<>{};
+}
+
+// Waits for what nobody asks for any more. The last run is still the last.
+Result<> VulkanDevice::drain() {
+  for (; !under_way_.empty(); under_way_.pop_front()) {
+    if (!lost_.message.empty()) return std::unexpected(lost_);
+    if (Result<> ended = within(context_->info().name, context_->wait(under_way_.front().slot)); !ended) {
+      lost_ = ended.error();
+      return ended;
+    }
+  }
+  return {};
 }
 
 // ---- timing

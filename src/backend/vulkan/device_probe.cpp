@@ -18,7 +18,7 @@ class Probe {
   Probe(const Context& context, Programs& programs) : context_(context), programs_(programs) {}
 
   Result<> make_result() {
-    result_ = TRY(context_.make_buffer(16, true, "a probe's result"));
+    result_ = TRY(context_.make_buffer(16, Memory::kRead, "a probe's result"));
     return {};
   }
 
@@ -30,7 +30,7 @@ class Probe {
         std::min<uint64_t>(info.memory / 16, info.kind == "cpu" ? uint64_t{16} << 20 : uint64_t{1} << 30);
     const uint64_t round = uint64_t{16} * 4 * kThreads * groups;
     const uint64_t bytes = std::max<uint64_t>(wanted / round, 1) * round;
-    const Buffer from = TRY(context_.make_buffer(bytes, false, "what a probe reads"));
+    const Buffer from = TRY(context_.make_buffer(bytes, Memory::kOwn, "what a probe reads"));
     TRY_VOID(context_.run([&](VkCommandBuffer commands) {
       vkCmdFillBuffer(commands, from.handle(), 0, VK_WHOLE_SIZE, 0);
       full_barrier(commands);

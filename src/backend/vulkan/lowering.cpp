@@ -74,6 +74,7 @@ class Lowering : public Emit {
         return ssm_scan();
       case OpKind::kRmsNorm:
       case OpKind::kQuantAct:
+      case OpKind::kChoose:
         break;  // lowering_decode.h
     }
     ENSURE(false, "{} ({})", op_.name, op_name(op_.kind));

@@ -86,7 +86,9 @@ struct Target {
   const MatrixUnit& unit;
   PromptMemory memory;  // addresses
   PromptUse& use;
-  uint32_t t, r;     // rows that the batch has
+  uint32_t t, r;  // rows that the batch has
+  // Of a plan that chooses: where the CPU finds the choices, as f32 in rows of the value; where the step behind it its tokens.
+  uint64_t choices, next_ids;
   uint64_t partial;  // attention of few rows: what its first program leaves; 0: there is none
   uint32_t pages;    // that it has room for
 };

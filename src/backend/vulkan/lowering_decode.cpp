@@ -110,6 +110,8 @@ class Decode : public DecodeProducts {
       case OpKind::kDeltaNet:
         if (d_.plan.key.t > kFewRows || !steps_by_shares(first.as<DeltaAttrs>())) return false;
         return done(delta());
+      case OpKind::kChoose:
+        return done(choose());
       default:
         return false;
     }
@@ -119,6 +121,13 @@ class Decode : public DecodeProducts {
   static Result<bool> done(Result<> result) {
     TRY_VOID(std::move(result));
     return true;
+  }
+
+  Result<> choose() {
+    const Op& o = op(0);
+    Push push;
+    push << at(o.in[0]) << d_.choices << d_.next_ids << width(o.in[0]) << stride(o.in[0]) << stride(o.out[0]);
+    return add(o, "choose", {std::min(1024u, 32 * d_.programs.lanes())}, push, rows(o.out[0]));
   }
 
   // ---- rows: (combine) (add) (norm) (quant)

@@ -13,6 +13,7 @@ namespace {
 // As the programs have them.
 enum class Epilogue : uint32_t { kPlain, kSum, kGlu, kGluInt8, kSumInt8 };
 enum class Experts : uint32_t { kNone, kShared, kOwn, kHeads, kSummed };
+constexpr uint32_t kRouterThreads = 256;
 constexpr uint32_t kStagedBytes = 26 << 10;  // of shared memory, beside what a program has of its own
 
 // How experts are chosen, as gemv.comp has it.
@@ -36,6 +37,7 @@ struct DecodeProducts::Around {
   const Op* up = nullptr;  // the second product of kGlu…
   ActKind act = ActKind::kIdentity;
   const Op* route = nullptr;                   // chooses the experts in the same program
+  const Op* conv = nullptr;                    // kPlain: what the sums are rows of
   ValueId added = -1;                          // kSum…
   ValueId out = -1;                            // what is stored
   const Op *norm = nullptr, *quant = nullptr;  // kSumInt8: what follows the sum
@@ -62,7 +64,8 @@ Result<> DecodeProducts::router(const Op& o, const Op* norm) {
   push << gpu(o, 0).address << at(x) << (norm != nullptr ? vector_or_0(*norm, 0) : 0) << vector_or_0(o, 1)
        << at(o.out[0]) << gpu(o, 0).row_bytes << slice.first << slice.run << slice.stride << stride(x)
        << stride(o.out[0]) << (norm != nullptr ? norm->as<NormAttrs>().eps : 0.0f);
-  return add(o, "router", {file(o, 0).cols, flag(norm != nullptr)}, push, width(o.out[0]), rows(x));
+  return add(o, "router", {kRouterThreads, file(o, 0).cols, flag(norm != nullptr)}, push, width(o.out[0]),
+             rows(x));
 }
 
 // Products of one input, with what follows them.
@@ -99,24 +102,30 @@ Result<> DecodeProducts::products() {
     around.out = sum.out[0];
     return product(op(0), around);
   }
+  const Op* conv = find(OpKind::kConv1d);
   for (size_t i = 0; i < n; i++) {
-    around.out = op(i).out[0];
+    if (&op(i) == conv) continue;
+    around.conv = conv != nullptr && conv->in[0] == op(i).out[0] ? conv : nullptr;
+    around.out = around.conv != nullptr ? conv->out[0] : op(i).out[0];
     TRY_VOID(product(op(i), around));
   }
   return {};
 }
 
 // Enough workgroups to fill a large device, of rows enough that x is not the most of what they read. Where a workgroup makes
-// 32 values, there are as many as it takes, and few of them are the faster for more threads each.
+// 32 values, there are as many as it takes, and few of them are the faster for more threads each: 64 (rows of 2048) leave half
+// of a large device without work.
 DecodeProducts::Shape DecodeProducts::shape(uint32_t rows, uint32_t cols, const Around& around) const {
   const uint32_t lanes = d_.programs.lanes();
   if (around.epilogue == Epilogue::kGluInt8 || around.epilogue == Epilogue::kSumInt8) {
     const bool many = around.epilogue == Epilogue::kGluInt8 && rows / 64 >= kEnoughGroups;
-    const uint32_t threads = std::min(many ? 256u : 512u, 32 * lanes);
+    const uint32_t few = around.epilogue == Epilogue::kSumInt8 ? 1024 : 512;
+    const uint32_t threads = std::min(many ? 256u : few, 32 * lanes);
     return {threads, 32 / (threads / lanes)};
   }
   const uint32_t threads = cols > 8192 ? 512 : 256, subgroups = threads / lanes;
-  return {threads, std::clamp(rows / (subgroups * kEnoughGroups), 1u, 16u)};
+  const uint32_t most = around.conv != nullptr ? std::min(lanes, 16u) : 16u;  // a lane has a row
+  return {threads, std::clamp(rows / (subgroups * kEnoughGroups), 1u, most)};
 }
 
 Result<> DecodeProducts::product(const Op& o, const Around& around) {
@@ -145,17 +154,29 @@ Result<> DecodeProducts::product(const Op& o, const Around& around) {
                          : around.up != nullptr  ? (bias ? gpu(*around.up, 1).address : 0)
                                                  : at_or_0(around.added);
   const uint64_t before = around.route != nullptr ? at(around.route->in[0]) : bias ? gpu(o, 1).address : 0;
+  const auto* conv = around.conv != nullptr ? &around.conv->as<ConvAttrs>() : nullptr;
+  const PagePool* pool = conv != nullptr ? &d_.pools[conv->group] : nullptr;
+  const uint64_t second = around.up != nullptr ? begin_of(*around.up)
+                          : conv != nullptr    ? gpu(*around.conv, 0).address
+                                               : y.gain;
   Push push;
-  push << begin_of(o) << (around.up != nullptr ? begin_of(*around.up) : y.gain) << gpu(o, 0).grid << x.codes
-       << x.pairs << before << other << y.first << y.second << (by_experts ? at(o.in[1]) : 0)
+  push << begin_of(o) << second << gpu(o, 0).grid << x.codes << x.pairs << before
+       << (conv != nullptr ? pool->address() + pool->state(conv->layer) : other) << y.first
+       << (conv != nullptr ? batch(d_.layout.snapshots) : y.second)
+       << (by_experts        ? at(o.in[1])
+           : conv != nullptr ? batch(d_.layout.parts)
+                             : 0)
        << gpu(o, 0).row_bytes << n << tokens << s.passes << packed(x.code_stride, x.pair_stride) << y.strides
        << slice.run << slice.stride
-       << (by_experts ? stride(o.in[1])
-           : by_heads ? n / o.as<HeadLinearAttrs>().heads
-                      : 0)
+       << (by_experts        ? stride(o.in[1])
+           : by_heads        ? n / o.as<HeadLinearAttrs>().heads
+           : conv != nullptr ? static_cast<uint32_t>(pool->page_bytes())
+                             : 0)
        << (folded >= 0 ? d_.plan.ops[static_cast<size_t>(folded)].as<NormAttrs>().eps : 0.0f)
        << static_cast<uint32_t>(x.squares - x.pairs)
-       << (around.route != nullptr ? stride(around.route->in[0]) : y.pairs_at);
+       << (around.route != nullptr ? stride(around.route->in[0])
+           : conv != nullptr       ? parts_of_layout()
+                                   : y.pairs_at);
   const Experts experts = by_heads            ? Experts::kHeads
                           : !by_experts       ? Experts::kNone
                           : summed            ? Experts::kSummed
@@ -173,8 +194,16 @@ Result<> DecodeProducts::product(const Op& o, const Around& around) {
   for (const uint32_t constant : routing(around.route)) constants.push_back(constant);
   constants.push_back(flag(slice.run != 0));
   constants.push_back(flag(n % group_rows != 0));
+  constants.push_back(conv != nullptr ? conv->taps : 0);
+  constants.push_back(flag(conv != nullptr && conv->silu));
   return add(o, program_of("gemv", file(o, 0).type), constants, push, up(n, group_rows), up(tokens, columns),
              summed ? 1 : slots);
+}
+
+uint32_t DecodeProducts::parts_of_layout() const {
+  uint32_t parts = 0;
+  for (const auto& [begin, count] : d_.layout.waves) parts += count;
+  return parts;
 }
 
 DecodeProducts::Outputs DecodeProducts::outputs(const Around& around) const {

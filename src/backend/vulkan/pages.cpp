@@ -171,7 +171,7 @@ Result<> PagePool::allocate(const Context& context, uint32_t pages, uint64_t mos
   if (page_bytes_ == 0) return {};  // no layer of the group is here
   for (const uint64_t bytes : buffer_bytes(pages, most))
     pieces_.push_back(
-        {TRY(context.make_buffer(bytes, false, fmt::format("the pages of '{}'", group_.name)))});
+        {TRY(context.make_buffer(bytes, Memory::kOwn, fmt::format("the pages of '{}'", group_.name)))});
   TRY_VOID(number_pieces());
   return context.run([&](VkCommandBuffer commands) {
     for (const Piece& piece : pieces_) vkCmdFillBuffer(commands, piece.buffer.handle(), 0, VK_WHOLE_SIZE, 0);

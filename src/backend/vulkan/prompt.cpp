@@ -147,7 +147,7 @@ Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs,
   // Lanes may hold a tile several times over, all together.
   const uint64_t values_of_tiles = uint64_t{4} * unit.tile.rows * (unit.tile.depth + unit.tile.columns);
   const Buffer result =
-      TRY(context.make_buffer(4 * (2 + values_of_tiles), true, "a probe of the matrix unit"));
+      TRY(context.make_buffer(4 * (2 + values_of_tiles), Memory::kRead, "a probe of the matrix unit"));
   VkPipeline pipeline = TRY(programs.find(
       "matrix_probe", {unit.tile.rows, unit.tile.columns, unit.tile.depth, unit.lanes, 1}, true));
   Push push;

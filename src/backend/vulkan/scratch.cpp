@@ -23,6 +23,8 @@ ScratchBytes ScratchBytes::operator|(const ScratchBytes& o) const {
   both.values = std::max(values, o.values);
   both.results = std::max(results, o.results);
   both.batch = std::max(batch, o.batch);
+  both.results_ahead = std::max(results_ahead, o.results_ahead);
+  both.batch_ahead = std::max(batch_ahead, o.batch_ahead);
   both.partial = std::max(partial, o.partial);
   both.prompt = {.weights = std::max(prompt.weights, o.prompt.weights),
                  .rows = std::max(prompt.rows, o.prompt.rows),
@@ -51,19 +53,34 @@ ScratchBytes scratch_bytes(const Plan& plan, const MatrixUnit& unit, const StepS
                    .prompt = prompt_bytes(plan, unit)};
   for (const auto& [v, at] : result_places(plan))
     out.results = std::max(out.results, at + (plan.place(v).bytes + 255) / 256 * 256);
+  if (plan.key.choose) out.results_ahead = out.results, out.batch_ahead = out.batch;
   return out;
 }
 
+std::array<Buffer*, 11> Scratch::all() {
+  return {&values_,  &results_, &batch_,  &results_ahead_, &batch_ahead_, &partial_,
+          &weights_, &rows_,    &scales_, &lists_,         &gates_};
+}
+
+bool Scratch::holds(const ScratchBytes& bytes) const {
+  size_t i = 0;
+  bool all_fit = true;
+  const auto buffers = const_cast<Scratch*>(this)->all();
+  each_scratch(bytes, [&](std::string_view, uint64_t wanted, Memory) {
+    all_fit = all_fit && wanted <= buffers[i++]->bytes();
+  });
+  return all_fit;
+}
+
 Result<bool> Scratch::grow(const Context& context, const ScratchBytes& bytes) {
-  Buffer* const all[] = {&values_, &results_, &batch_, &partial_, &weights_,
-                         &rows_,   &scales_,  &lists_, &gates_};
+  const auto buffers = all();
   size_t i = 0;
   Result<bool> moved = false;
-  each_scratch(bytes, [&](std::string_view what, uint64_t wanted, bool host) {
-    Buffer& buffer = *all[i++];
+  each_scratch(bytes, [&](std::string_view what, uint64_t wanted, Memory memory) {
+    Buffer& buffer = *buffers[i++];
     if (!moved || wanted <= buffer.bytes()) return;
     buffer = Buffer();  // first, so that old and new need not fit together
-    Result<Buffer> made = context.make_buffer(wanted, host, what);
+    Result<Buffer> made = context.make_buffer(wanted, memory, what);
     if (!made) {
       moved = std::unexpected(std::move(made.error()));
       return;

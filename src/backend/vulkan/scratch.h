@@ -17,6 +17,8 @@ struct ScratchBytes {
   uint64_t values = 0;   // of a step
   uint64_t results = 0;  // those that are read behind it, for the CPU to see
   uint64_t batch = 0;    // written by the CPU
+  // Of plans that choose: results and batch of every other step, where one is begun before the last has ended.
+  uint64_t results_ahead = 0, batch_ahead = 0;
   uint64_t partial = 0;  // attention of few rows: what its first program leaves to the second
   PromptMemory prompt;
 
@@ -35,30 +37,38 @@ class Scratch {
  public:
   // Makes room for as much; whether something moved.
   Result<bool> grow(const Context& context, const ScratchBytes& bytes);
+  // Whether there is room for as much.
+  bool holds(const ScratchBytes& bytes) const;
   const Buffer& values() const { return values_; }
-  const Buffer& results() const { return results_; }
-  const Buffer& batch() const { return batch_; }
+  // By slots: 0 of all steps, 1 of every other one of those that run ahead.
+  const Buffer& results(uint32_t slot) const { return slot == 0 ? results_ : results_ahead_; }
+  const Buffer& batch(uint32_t slot) const { return slot == 0 ? batch_ : batch_ahead_; }
   const Buffer& partial() const { return partial_; }
   PromptMemory prompt() const;  // addresses
   // What programs write: all but the batch and the results.
   std::vector<const Buffer*> written() const;
 
  private:
-  Buffer values_, results_, batch_, partial_, weights_, rows_, scales_, lists_, gates_;
+  std::array<Buffer*, 11> all();  // in the order of each_scratch
+
+  Buffer values_, results_, batch_, results_ahead_, batch_ahead_, partial_, weights_, rows_, scales_, lists_,
+      gates_;
 };
 
-// fn(name, bytes, whether the CPU sees it), buffer by buffer.
+// fn(name, bytes, where it lies), buffer by buffer.
 template <class Fn>
 void each_scratch(const ScratchBytes& bytes, const Fn& fn) {
-  fn("the values of a step", bytes.values, false);
-  fn("the results of a step", bytes.results, true);
-  fn("a batch", bytes.batch, true);
-  fn("attention's partial results", bytes.partial, false);
-  fn("the weights of a product as f16", bytes.prompt.weights, false);
-  fn("the rows of a product as f16", bytes.prompt.rows, false);
-  fn("the scales of rows", bytes.prompt.scales, false);
-  fn("rows by expert", bytes.prompt.lists, false);
-  fn("the gates of a delta rule", bytes.prompt.gates, false);
+  fn("the values of a step", bytes.values, Memory::kOwn);
+  fn("the results of a step", bytes.results, Memory::kRead);
+  fn("a batch", bytes.batch, Memory::kWritten);
+  fn("the results of a step ahead", bytes.results_ahead, Memory::kRead);
+  fn("the batch of a step ahead", bytes.batch_ahead, Memory::kWritten);
+  fn("attention's partial results", bytes.partial, Memory::kOwn);
+  fn("the weights of a product as f16", bytes.prompt.weights, Memory::kOwn);
+  fn("the rows of a product as f16", bytes.prompt.rows, Memory::kOwn);
+  fn("the scales of rows", bytes.prompt.scales, Memory::kOwn);
+  fn("rows by expert", bytes.prompt.lists, Memory::kOwn);
+  fn("the gates of a delta rule", bytes.prompt.gates, Memory::kOwn);
 }
 
 }  // namespace brass::vulkan

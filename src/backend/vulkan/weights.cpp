@@ -217,7 +217,7 @@ Result<> Weights::upload(const Context& context, std::span<const Graph* const> g
   layout_ = TRY(lay_out_weights(graphs));
   chunks_.clear(), weights_.clear();
   for (const uint64_t bytes : layout_.chunks)
-    chunks_.push_back(TRY(context.make_buffer(bytes, false, "the weights")));
+    chunks_.push_back(TRY(context.make_buffer(bytes, Memory::kOwn, "the weights")));
   for (const auto& [type, place] : layout_.grids) TRY_VOID(write(context, place, code_book(type)));
   for (const auto& [values, place] : layout_.frequencies)
     TRY_VOID(write(context, place, std::as_bytes(std::span(values))));

@@ -7,6 +7,7 @@
 layout(local_size_x = 64) in;
 layout(constant_id = 1) const uint kTaps = 4;
 layout(constant_id = 2) const uint kRun = 32;
+#include "conv.glsl"
 layout(push_constant) uniform Push {
   Floats u, w, bias;
   Output y;
@@ -17,7 +18,7 @@ layout(push_constant) uniform Push {
   uint has_bias, silu;
 } p;
 
-void keep(int page, uint c, float window[kTaps]) {
+void keep(int page, uint c, float window[kWindow]) {
   Output to = Output(p.pool + uint64_t(page) * p.page_bytes + p.state_at);
   for (uint j = 1; j < kTaps; ++j) to.v[(j - 1) * p.width + c] = window[j];
 }
@@ -26,6 +27,9 @@ void main() {
   const uint c = gl_GlobalInvocationID.x, turn = gl_NumWorkGroups.z * kRun;
   if (c >= p.width) return;
   const Part part = part_at(p.parts, gl_WorkGroupID.y);
+  float w[kWindow];
+  for (uint j = 0; j < kTaps; ++j) w[j] = p.w.v[c * kTaps + j];
+  const float bias = p.has_bias != 0 ? p.bias.v[c] : 0.0;
   float before[kTaps];  // the rows before the part, oldest first, from 1 on
   before[0] = 0.0;
   for (uint j = 1; j < kTaps; ++j) {
@@ -34,24 +38,20 @@ void main() {
       before[j] = Floats(p.pool + uint64_t(part.from) * p.page_bytes + p.state_at).v[(j - 1) * p.width + c];
   }
   for (uint first = part.begin + gl_WorkGroupID.z * kRun; first < part.end; first += turn) {
-    float window[kTaps];
+    float window[kWindow];
     for (uint j = 0; j < kTaps; ++j)
       window[j] = first == part.begin || j == 0 ? before[j] : p.u.v[(first + j - kTaps) * p.u_stride + c];
     const uint end = min(first + kRun, part.end);
     for (uint t = first; t < end; ++t) {
-      for (uint j = 1; j < kTaps; ++j) window[j - 1] = window[j];
-      window[kTaps - 1] = p.u.v[t * p.u_stride + c];
-      float sum = 0.0;
-      for (uint j = 0; j < kTaps; ++j) sum += p.w.v[c * kTaps + j] * window[j];
-      if (p.has_bias != 0) sum += p.bias.v[c];
-      p.y.v[t * p.y_stride + c] = p.silu != 0 ? sum * sigmoid(sum) : sum;
+      push_row(window, p.u.v[t * p.u_stride + c]);
+      p.y.v[t * p.y_stride + c] = convolved(w, window, bias, p.silu != 0);
       if (p.snapshots.v[t] >= 0) keep(p.snapshots.v[t], c, window);
     }
   }
   if (gl_WorkGroupID.z != 0) return;
   // Who has read the state writes it, for both may be one page.
   const uint length = part.end - part.begin;
-  float window[kTaps];
+  float window[kWindow];
   window[0] = 0.0;
   for (uint j = 1; j < kTaps; ++j)
     window[j] = length + j >= kTaps ? p.u.v[(part.end + j - kTaps) * p.u_stride + c] : before[j + length];

@@ -31,6 +31,12 @@ layout(constant_id = 8) const uint kFolded = 0;    // scales of x lack their row
 // kSumInt8: the sum, and int8 codes of sum · gain that lack their row's factor, and of each 32 the sum of their squares
 const uint kPlain = 0, kSum = 1, kGlu = 2, kGluInt8 = 3, kSumInt8 = 4;
 const uint kOwnInput = 2, kHeads = 3, kSummed = 4;
+// The sums are rows of a convolution (conv1d.comp) that is made here, of so many taps; 0: there is none. Its weights are
+// `up`, its states `other` (of page 0), pages route_stride bytes apart; `route`: pairs_at parts; `y_more`: snapshots.
+layout(constant_id = 18) const uint kTaps = 0;
+layout(constant_id = 19) const uint kConvSilu = 0;
+#include "conv.glsl"
+#include "recurrent.glsl"
 layout(push_constant) uniform Push {
   uint64_t w, up;      // of its slice's first row; kSumInt8: up is the gain, 0: none
   Bytes grid_table;
@@ -226,6 +232,10 @@ void finish_row(uint pass) {
       y = sum;
     }
     const uint row = first_token + t;
+    if (kTaps != 0) {
+      if (lane == pass) gates[t] = y;
+      continue;
+    }
     if (kBlocks) {
       if (lane == 0) made[t * kMade + (is_gate ? 32 : 0) + n % 32] = n < p.rows ? y : 0.0;
       continue;
@@ -301,6 +311,46 @@ void store_blocks(vec4 added[kBlockTurns], vec4 gain) {
   }
 }
 
+// ---- a convolution of the sums: a lane has the row of the pass of its number, and all rows of x are the workgroup's
+
+uint channel() { return min(row_of_pass(lane), p.rows - 1); }
+Output state_at(int page) { return Output(p.other + uint64_t(page) * p.route_stride); }
+// The rows before a part, in places 1 and on.
+void load_window(Part part, out float window[kWindow]) {
+  window[0] = 0.0;
+  [[unroll]] for (uint j = 1; j < kWindow; ++j)
+    window[j] = part.from < 0 ? 0.0 : state_at(part.from).v[(j - 1) * p.rows + channel()];
+}
+void keep_window(int page, float window[kWindow]) {
+  Output to = state_at(page);
+  [[unroll]] for (uint j = 1; j < kWindow; ++j) to.v[(j - 1) * p.rows + channel()] = window[j];
+}
+
+// Loaded before the first of W: the first part, its window, the weights.
+void load_conv(out Part part, out float window[kWindow], out float w[kWindow]) {
+  part = part_at(Ints(uint64_t(p.route)), 0);
+  load_window(part, window);
+  [[unroll]] for (uint j = 0; j < kWindow; ++j) w[j] = Floats(p.up).v[channel() * kWindow + j];
+}
+
+void convolve(Part part, float window[kWindow], float w[kWindow]) {
+  if (lane >= p.passes || row_of_pass(lane) >= p.rows) return;
+  for (uint i = 0; i < p.pairs_at; ++i) {
+    if (i > 0) {
+      part = part_at(Ints(uint64_t(p.route)), i);
+      load_window(part, window);
+    }
+    [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+      if (t < part.begin || t >= part.end) continue;
+      push_row(window, gates[t]);
+      Output(p.y).v[t * y_stride() + channel()] = convolved(w, window, 0.0, kConvSilu != 0);
+      const int page = Ints(p.y_more).v[t];
+      if (page >= 0) keep_window(page, window);
+    }
+    keep_window(part.to, window);
+  }
+}
+
 void load_slots() {
   for (uint i = thread_index(); i < kSlots; i += kThreads) {
     slot_row[i] = uint(p.route.v[first_token * p.route_stride + i]) * p.rows;
@@ -342,6 +392,9 @@ void main() {
   uvec4 pairs[kMetaTurns];
   vec4 added[kBlockTurns], gain;
   float squares[kSquares];
+  Part part_of_conv;
+  float window[kWindow], taps[kWindow];
+  if (kTaps != 0) load_conv(part_of_conv, window, taps);
   if (kStaged != 0) load_int8(codes, pairs);
   if (kFolded != 0) load_squares(squares);
   if (kEpilogue == kSumInt8) load_added(added, gain);
@@ -366,5 +419,6 @@ void main() {
     multiply_part(part + 1, next);
     if (part + 3 < count) load_part(part + 3, next);
   }
+  if (kTaps != 0) convolve(part_of_conv, window, taps);
   if (kBlocks) store_blocks(added, gain);
 }

@@ -1,13 +1,13 @@
 #version 460
-// y = x Wᵀ (+ bias) of few rows and f32 weights, as routers of experts are: a subgroup a row of W, whose loads are under way
+// y = x Wᵀ (+ bias) of few rows and f32 weights, as routers of experts are: a workgroup a row of W, whose loads are under way
 // together. kNormed: x is what a norm makes of the values: they are multiplied by their gain here, and the sum by the factor
-// of the row, which each subgroup finds for itself as it reads the row anyway.
+// of the row, which each workgroup finds for itself as it reads the row anyway.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-#include "lanes.glsl"
+#include "subgroups.glsl"
 #include "vectors.glsl"
-layout(constant_id = 1) const uint kCols = 32;
-layout(constant_id = 2) const uint kNormed = 0;
+layout(constant_id = 2) const uint kCols = 32;
+layout(constant_id = 3) const uint kNormed = 0;
 layout(push_constant) uniform Push {
   uint64_t w, x, gain, bias;  // gain, bias: 0: none
   Output y;
@@ -15,33 +15,39 @@ layout(push_constant) uniform Push {
   uint x_stride, y_stride;
   float eps;
 } p;
-const uint kQuads = kCols / 4, kTogether = 8, kTurns = (kQuads + kLanes * kTogether - 1) / (kLanes * kTogether);
+const uint kQuads = kCols / 4, kTogether = 4, kTurns = (kQuads + kThreads * kTogether - 1) / (kThreads * kTogether);
+shared vec2 parts[kSubgroups];
 
 void main() {
-  const uint lane = gl_LocalInvocationID.x, n = gl_WorkGroupID.x, t = gl_WorkGroupID.y;
+  const uint thread = thread_index(), n = gl_WorkGroupID.x, t = gl_WorkGroupID.y;
   const uint64_t row = p.w + uint64_t(row_of_slice(n, p.first, p.run, p.stride)) * p.row_bytes;
   const uint64_t values = p.x + 4ul * (t * p.x_stride);
   float sum = 0.0, squares = 0.0;
   for (uint turn = 0; turn < kTurns; ++turn) {
     vec4 w[kTogether], x[kTogether], gain[kTogether];
     [[unroll]] for (uint j = 0; j < kTogether; ++j) {
-      const uint i = min((turn * kTogether + j) * kLanes + lane, kQuads - 1);
+      const uint i = min((turn * kTogether + j) * kThreads + thread, kQuads - 1);
       w[j] = Vectors(row).v[i];
       x[j] = Vectors(values).v[i];
       gain[j] = kNormed != 0 && p.gain != 0 ? Vectors(p.gain).v[i] : vec4(1.0);
     }
     [[unroll]] for (uint j = 0; j < kTogether; ++j) {
-      if ((turn * kTogether + j) * kLanes + lane >= kQuads) break;
+      if ((turn * kTogether + j) * kThreads + thread >= kQuads) break;
       [[unroll]] for (uint k = 0; k < 4; ++k) {
         if (kNormed != 0) squares = fma(x[j][k], x[j][k], squares);
         sum = fma(w[j][k], x[j][k] * gain[j][k], sum);
       }
     }
   }
-  sum = subgroupAdd(sum);
+  const vec2 both = vec2(subgroupAdd(sum), kNormed != 0 ? subgroupAdd(squares) : 0.0);
+  if (gl_SubgroupInvocationID == 0) parts[gl_SubgroupID] = both;
+  barrier();
+  if (thread != 0) return;
+  precise vec2 all = parts[0];
+  for (uint i = 1; i < kSubgroups; ++i) all += parts[i];
   if (kNormed != 0) {
-    precise const float factor = 1.0 / sqrt(subgroupAdd(squares) / float(kCols) + p.eps);
-    sum *= factor;
+    precise const float factor = 1.0 / sqrt(all.y / float(kCols) + p.eps);
+    all.x *= factor;
   }
-  if (lane == 0) p.y.v[t * p.y_stride + n] = sum + (p.bias != 0 ? Floats(p.bias).v[n] : 0.0);
+  p.y.v[t * p.y_stride + n] = all.x + (p.bias != 0 ? Floats(p.bias).v[n] : 0.0);
 }

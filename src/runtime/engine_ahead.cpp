@@ -1,0 +1,123 @@
+// Steps of an Engine that choose tokens, and are begun before it is known that the text takes them.
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "runtime/engine.h"
+
+namespace brass {
+
+void Engine::expect_choices(SequenceId id, uint32_t tokens) { at(id).expected = tokens; }
+
+Result<int32_t> Engine::choice(uint32_t row) {
+  int64_t best;
+  if (last_.plan != nullptr && last_.plan->key.choose) {
+    ENSURE(row < rows_.size(), "row {}", row);
+    best = static_cast<int64_t>(device_->read(last_.handle, last_.plan->choice, row)[0]);
+  } else {
+    const std::span<const float> all = logits(row);
+    const auto fault = std::ranges::find_if_not(all, [](float x) { return std::isfinite(x); });
+    best = fault != all.end() ? -1 - (fault - all.begin()) : std::ranges::max_element(all) - all.begin();
+  }
+  if (best < 0)
+    return fail_hint("the model file may be damaged, or this model overflows in this build's arithmetic",
+                     "non-finite logits: the logit of token id {} is no finite number", -1 - best);
+  return static_cast<int32_t>(best);
+}
+
+// Whether all sequences of the step want a choice, of the one row that each has.
+bool Engine::all_choose() const {
+  return device_chooses() && model_->graph->logits >= 0 && made_hidden_.empty() &&
+         in_batch_.size() == ids_.size() && rows_.size() == ids_.size() &&
+         std::ranges::all_of(in_batch_, [&](SequenceId id) { return at(id).want == LogitRows::kChoice; });
+}
+
+// Of the step under way, begins the one behind it and waits for the first.
+Result<> Engine::run_ahead() {
+  TRY_VOID(begin_ahead());
+  return device_->finish();
+}
+
+// Whether the sequence goes on behind the token of the step under way, and finds its pages without moving any.
+bool Engine::can_go_ahead(const Sequence& s) const {
+  const uint32_t next = s.processed + 1;
+  if (s.expected == 0 || next >= options_.context) return false;
+  for (size_t g = 0; g < pools_.size(); g++) {
+    if (!graphs_[0].groups[g]) continue;
+    if (static_cast<int32_t>(g) == state_group_) {
+      if (pools_[g].free_pages() < in_batch_.size() || !s.states.can_go_ahead(pools_[g], next)) return false;
+      continue;
+    }
+    const size_t page = next / kPageTokens;
+    if (page < s.tables[g].size() ? pools_[g].is_shared(s.tables[g][page])
+                                  : pools_[g].free_pages() < in_batch_.size())
+      return false;
+  }
+  return true;
+}
+
+Result<> Engine::begin_ahead() {
+  if (!std::ranges::all_of(in_batch_, [&](SequenceId id) { return can_go_ahead(at(id)); })) return {};
+  ahead_positions_.clear();
+  ahead_tables_.clear();
+  ahead_states_.clear();
+  for (const SequenceId id : in_batch_) {
+    Sequence& s = at(id);
+    const uint32_t next = s.processed + 1;
+    ahead_positions_.push_back(static_cast<int32_t>(next));
+    for (uint32_t g = 0; g < pools_.size(); g++) {
+      if (graphs_[0].groups[g] && static_cast<int32_t>(g) != state_group_) hold_pages(s, g, next, next + 1);
+      ahead_tables_.emplace_back(s.tables[g]);
+    }
+    if (state_group_ >= 0) ahead_states_.push_back(s.states.begin_ahead(state_pool()));
+  }
+  ahead_ = true;
+  Batch next = batch();
+  next.positions = ahead_positions_;
+  next.page_tables = ahead_tables_;
+  next.states = ahead_states_;
+  next.snapshots = {};
+  if (!TRY(device_->begin(last_.handle, next, true))) drop_ahead();
+  return {};
+}
+
+// Whether what there is to do now is what was begun.
+bool Engine::is_as_expected() {
+  const auto waiting = std::ranges::count_if(
+      sequences_, [](const Sequence& s) { return s.alive && s.processed < s.tokens.size(); });
+  if (static_cast<size_t>(waiting) != in_batch_.size()) return false;
+  for (size_t i = 0; i < in_batch_.size(); i++) {
+    const Sequence& s = at(in_batch_[i]);
+    const Result<int32_t> chosen = choice(static_cast<uint32_t>(i));
+    if (!chosen || s.want != LogitRows::kChoice || s.want_hidden || s.tokens.size() != s.processed + 1 ||
+        s.tokens.back() != *chosen)
+      return false;
+  }
+  return true;
+}
+
+// The step that was begun is the one under way now.
+void Engine::take_ahead() {
+  ahead_ = false;
+  taken_ahead_++;
+  positions_.swap(ahead_positions_);
+  tables_.swap(ahead_tables_);
+  states_.swap(ahead_states_);
+  snapshots_.clear();
+  for (size_t i = 0; i < in_batch_.size(); i++) {
+    Sequence& s = at(in_batch_[i]);
+    ids_[i] = s.tokens.back();
+    made_[i].first_position++;
+    if (state_group_ >= 0) s.states.accept_ahead();
+  }
+}
+
+// What was begun is nobody's: the device waits for it when it has to.
+void Engine::drop_ahead() {
+  if (!ahead_) return;
+  ahead_ = false;
+  if (state_group_ < 0) return;
+  for (const SequenceId id : in_batch_) at(id).states.drop_ahead(state_pool());
+}
+
+}  // namespace brass
