@@ -25,7 +25,7 @@ TEST(VulkanFormats, ProductsAgreeWithRef) {
     ASSERT_TRUE(device.has_value()) << device.error().message;
     const Caps caps = (*device)->caps();
     Runner gpu(std::move(*device), graph, caps), ref(make_ref_device({}), graph, caps);
-    for (const size_t rows : {6, 70}) {  // few, many
+    for (const size_t rows : {1, 6, 70}) {  // one, few, many
       const std::vector<int32_t> ids = random_ids(rows, 50, 3);
       const Logits found = gpu.text(0, ids), expected = ref.text(0, ids);
       double worst = 0, squares = 0;

@@ -1,7 +1,19 @@
-// What a product in int8 reads of a block, value by value (unit_by_value.glsl): code, scale and, where there is one, low.
-int block_code(uint i) {
-  const uint k = i / 8, index = u8(2 + k) | (u8(66 + k / 4) >> (2 * (k % 4)) & 3) << 8;
-  return signed_code(grid8(index, i % 8), u8(34 + k) >> (i % 8) & 1);
+// 32 values as int8 codes for products (unit_types.glsl says of what form): two times 16 of the block.
+#include "book.glsl"
+struct Raw {
+  uint q;  // low bytes of the four indices
+  uint minus, d, high, scales;
+};
+const uint kApart = 1;
+Raw load_unit(uint64_t row, uint u) {
+  const uint g = u % 8;
+  block_at = Bytes(row + u / 8 * kBlockBytes);
+  return Raw(u32_of_halves(2 + 4 * g), u32_of_halves(34 + 4 * g), u16_of_half(0), u8(66 + g), u8(74 + g));
 }
-float block_scale(uint i) { return half_at(0) * (0.5 + float(u8(74 + i / 32) >> (4 * (i / 16 % 2)) & 15)) * 0.25; }
-#include "unit_by_value.glsl"
+Unit decode_unit(Raw r, uint u) {
+  const uint h = r.high;
+  const uvec4 index = bytes_of_word(r.q) | (uvec4(h << 8, h << 6, h << 4, h << 2) & 0x300u);
+  const vec2 scale = unpackHalf2x16(r.d).x * (0.5 + vec2(r.scales & 15, r.scales >> 4)) * 0.25;
+  return Unit(with_signs(book_pairs(index.xy), r.minus), with_signs(book_pairs(index.zw), r.minus >> 16), scale, vec2(0.0));
+}
+#define NO_LOWS

@@ -1,7 +1,21 @@
-// What a product in int8 reads of a block, value by value (unit_by_value.glsl): code, scale and, where there is one, low.
-int block_code(uint i) {
-  const uint both = u16(2 + 2 * (i / 8));
-  return signed_code(grid8(both & 511, i % 8), sign_of_seven(both >> 9, i % 8));
+// 32 values as int8 codes for products (unit_types.glsl says of what form): two times 16 of the block.
+#include "book.glsl"
+struct Raw {
+  uvec2 q;  // four times nine bits of index, seven of signs
+  uint scales, d;
+};
+const uint kApart = 1;
+Raw load_unit(uint64_t row, uint u) {
+  const uint g = u % 8;
+  block_at = Bytes(row + u / 8 * kBlockBytes);
+  return Raw(uvec2(u32_of_halves(2 + 8 * g), u32_of_halves(6 + 8 * g)), u8(66 + g), u16_of_half(0));
 }
-float block_scale(uint i) { return half_at(0) * (0.5 + float(u8(66 + i / 32) >> (4 * (i / 16 % 2)) & 15)) * 0.25; }
-#include "unit_by_value.glsl"
+Unit decode_unit(Raw r, uint u) {
+  const uvec2 sevens = (r.q >> 9 & 127u) | (r.q >> 25 << 8);
+  const uint minus = signs_of_sevens(sevens.x | sevens.y << 16);
+  const uvec2 low = r.q & 511u, high = r.q >> 16 & 511u;
+  const vec2 scale = unpackHalf2x16(r.d).x * (0.5 + vec2(r.scales & 15, r.scales >> 4)) * 0.25;
+  return Unit(with_signs(book_pairs(uvec2(low.x, high.x)), minus), with_signs(book_pairs(uvec2(low.y, high.y)), minus >> 16),
+              scale, vec2(0.0));
+}
+#define NO_LOWS

@@ -1,7 +1,21 @@
-// What a product in int8 reads of a block, value by value (unit_by_value.glsl): code, scale and, where there is one, low.
-int block_code(uint i) {
-  const uint index = u8(2 + i / 4) | (u8(66 + i / 32) >> (i % 32 / 4) & 1) << 8;
-  return signed_code(grid4(index, i % 4), u8(74 + i / 8) >> (i % 8) & 1);
+// 32 values as int8 codes for products (unit_types.glsl says of what form): a group of the block.
+#include "book.glsl"
+struct Raw {
+  uvec2 q;  // low bytes of the eight indices
+  uint minus, d, high, scale;
+};
+const uint kApart = 1;
+Raw load_unit(uint64_t row, uint u) {
+  const uint g = u % 8;
+  block_at = Bytes(row + u / 8 * kBlockBytes);
+  return Raw(uvec2(u32_of_halves(2 + 8 * g), u32_of_halves(6 + 8 * g)), u32_of_halves(74 + 4 * g), u16_of_half(0),
+             u8(66 + g), u8(106 + g / 2));
 }
-float block_scale(uint i) { return half_at(0) * float(1 + 2 * (u8(106 + i / 64) >> (4 * (i / 32 % 2)) & 15)); }
-#include "unit_by_value.glsl"
+Unit decode_unit(Raw r, uint u) {
+  const uint h = r.high;
+  const uvec4 first = bytes_of_word(r.q.x) | (uvec4(h << 8, h << 7, h << 6, h << 5) & 256u);
+  const uvec4 second = bytes_of_word(r.q.y) | (uvec4(h << 4, h << 3, h << 2, h << 1) & 256u);
+  const float scale = unpackHalf2x16(r.d).x * float(1 + 2 * (r.scale >> u % 2 * 4 & 15));
+  return Unit(with_signs(book_words(first), r.minus), with_signs(book_words(second), r.minus >> 16), vec2(scale), vec2(0.0));
+}
+#define NO_LOWS

@@ -8,9 +8,6 @@ struct Unit {
 
 // For formats with a fifth bit: four of them, one for each byte.
 uvec4 fifth_bits(uint bits) { return ((uvec4(bits, bits >> 4, bits >> 8, bits >> 12) & 15u) * 0x00204081u & 0x01010101u) << 4; }
-// For formats with signs apart: seven bits give eight signs, an even number of them minus.
-uint sign_of_seven(uint seven, uint i) { return i == 7 ? uint(bitCount(seven) & 1) : seven >> i & 1; }
-int signed_code(int size, uint minus) { return minus != 0 ? -size : size; }
 
 #include "unit.glsl"
 
