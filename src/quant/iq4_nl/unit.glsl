@@ -1,7 +1,23 @@
-// What a product in int8 reads of a block, value by value (unit_by_value.glsl): code, scale and, where there is one, low.
-int block_code(uint i) {
-  const uint q = u8(2 + (i & 15));
-  return kIq4Levels[i < 16 ? q & 15 : q >> 4];
+// 32 values as int8 codes for products (unit_types.glsl says of what form): a block, low nibbles before high ones.
+#include "bit_books.glsl"
+
+struct Raw {
+  bool middle;
+  uvec4 words;
+  uint last;
+};
+const uint kApart = 1;
+Raw load_unit(uint64_t row, uint u) {
+  const uint64_t at = row + u * kBlockBytes;
+  Words w = words_around(at);
+  return Raw(begins_in_middle(at), uvec4(w.v[0], w.v[1], w.v[2], w.v[3]), w.v[4]);
 }
-float block_scale(uint i) { return half_at(0); }
-#include "unit_by_value.glsl"
+Unit decode_unit(Raw r, uint u) {
+  const vec2 halves = unpackHalf2x16(r.words.x);
+  Unit unit;
+  iq4_codes(r.middle ? uvec4(r.words.yzw, r.last) : joined(true, r.words, r.last), unit.first, unit.second);
+  unit.scale = vec2(r.middle ? halves.y : halves.x);
+  unit.low = vec2(0.0);
+  return unit;
+}
+#define NO_LOWS

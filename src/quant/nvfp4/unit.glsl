@@ -1,10 +1,23 @@
-// What a product in int8 reads of a block, value by value (unit_by_value.glsl): code, scale and, where there is one, low.
-int block_code(uint i) {
-  const uint l = i % 16, q = u8(4 + 8 * (i / 16) + (l & 7));
-  return kE2m1Doubled[l < 8 ? q & 15 : q >> 4];
+// 32 values as int8 codes for products (unit_types.glsl says of what form): half a block. Of each sixteen, eight low
+// nibbles before the high ones of the same bytes.
+#include "bit_books.glsl"
+
+struct Raw {
+  uint scales;
+  uvec4 q;
+};
+const uint kApart = 1;
+Raw load_unit(uint64_t row, uint u) {
+  Words w = Words(row + u / 2 * kBlockBytes);
+  const uint q = 1 + u % 2 * 4;
+  return Raw(w.v[0], uvec4(w.v[q], w.v[q + 1], w.v[q + 2], w.v[q + 3]));
 }
-float block_scale(uint i) {
-  const uint code = u8(i / 16) & 127;
-  return code == 127 ? 0.0 : unpackHalf2x16(code << 7).x * 128.0;
+float scale_of_code(uint code) { return code == 127 ? 0.0 : unpackHalf2x16(code << 7).x * 128.0; }
+Unit decode_unit(Raw r, uint u) {
+  const uint scales = r.scales >> (u % 2 * 16);
+  uvec4 low, high;
+  e2m1_codes(r.q, low, high);
+  return Unit(uvec4(low.xy, high.xy), uvec4(low.zw, high.zw),
+              vec2(scale_of_code(scales & 127), scale_of_code(scales >> 8 & 127)), vec2(0.0));
 }
-#include "unit_by_value.glsl"
+#define NO_LOWS

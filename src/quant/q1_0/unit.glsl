@@ -1,4 +1,23 @@
-// What a product in int8 reads of a block, value by value (unit_by_value.glsl): code, scale and, where there is one, low.
-int block_code(uint i) { return (u8(2 + i / 8) >> (i % 8) & 1) == 1 ? 1 : -1; }
-float block_scale(uint i) { return half_at(0); }
-#include "unit_by_value.glsl"
+// 32 values as int8 codes for products (unit_types.glsl says of what form): a quarter of a block, eight values a byte.
+struct Raw {
+  bool middle;
+  uint d;
+  uvec2 words;
+};
+const uint kApart = 1;
+Raw load_unit(uint64_t row, uint u) {
+  const uint64_t at = row + u / 4 * kBlockBytes;
+  Words w = words_around(at);
+  return Raw(begins_in_middle(at), w.v[0], uvec2(w.v[u % 4], w.v[u % 4 + 1]));
+}
+// 1 where a bit is 1, else -1.
+uvec4 signs_of(uint bits) {
+  const uvec4 four = uvec4(bits, bits >> 4, bits >> 8, bits >> 12) & 15u;
+  return 0xffffffffu - (four * 0x00204081u & 0x01010101u) * 254u;
+}
+Unit decode_unit(Raw r, uint u) {
+  const vec2 halves = unpackHalf2x16(r.d);
+  const uint bits = r.middle ? r.words.y : joined(true, r.words.x, r.words.y);
+  return Unit(signs_of(bits), signs_of(bits >> 16), vec2(r.middle ? halves.y : halves.x), vec2(0.0));
+}
+#define NO_LOWS
