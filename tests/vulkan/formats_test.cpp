@@ -49,11 +49,5 @@ TEST(VulkanFormats, ProductsAgreeWithRef) {
   }
 }
 
-// Rows of x too long for shared memory, in formats whose code books go there.
-TEST(VulkanFormats, ProductsOfLongRowsAgreeWithRef) {
-  if (!vulkan_is_there()) GTEST_SKIP();
-  for (const Type type : {Type::IQ1_S, Type::IQ3_S}) expect_products_as_ref(find_format(type), 2560, {6});
-}
-
 }  // namespace
 }  // namespace brass

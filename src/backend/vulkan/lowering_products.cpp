@@ -147,7 +147,7 @@ Result<> DecodeProducts::product(const Op& o, const Around& around) {
   };
   const uint32_t inputs = summed ? slots : columns;
   const uint32_t chosen = around.route != nullptr ? 16 * expert->experts : 0;
-  const bool staged = !by_heads && inputs * (cols + cols / 2) + chosen + gpu(o, 0).grid_bytes <= kStagedBytes;
+  const bool staged = !by_heads && inputs * (cols + cols / 2) + chosen <= kStagedBytes;
   const Shape s = shape(n * slots * (around.up != nullptr ? 2 : 1), summed ? slots * cols : cols, around);
   const uint32_t group_rows = s.threads / d_.programs.lanes() * s.passes;
   const uint64_t other = around.route != nullptr ? vector_or_0(*around.route, 0)

@@ -203,10 +203,8 @@ Result<> Weights::outline(const Graph& graph) {
   for (const Weight& w : graph.weights) {
     const Format& format = *find_format(w.type);
     GpuWeight out{.fits_halves = w.type != Type::F32};
-    if (w.kind != WeightKind::kVector) {
-      out.grid_bytes = static_cast<uint32_t>(code_book(w.type).size());
+    if (w.kind != WeightKind::kVector)
       out.row_bytes = w.cols / format.block_values * block_form(format).bytes;
-    }
     weights_.push_back(out);
   }
   return {};
@@ -250,10 +248,8 @@ Result<> Weights::upload(const Context& context, std::span<const Graph* const> g
       if (is_new) add(w.data.size());
     } else {
       out.row_bytes = w.cols / format.block_values * block_form(format).bytes;
-      if (const auto grid = layout_.grids.find(w.type); grid != layout_.grids.end()) {
+      if (const auto grid = layout_.grids.find(w.type); grid != layout_.grids.end())
         out.grid = address(grid->second);
-        out.grid_bytes = static_cast<uint32_t>(code_book(w.type).size());
-      }
       out.fits_halves = fits_halves(w);
       if (matrices.insert(w.data.data()).second)
         TRY_VOID(

@@ -14,7 +14,6 @@ namespace brass::vulkan {
 struct GpuWeight {
   uint64_t address = 0;
   uint64_t grid = 0;  // of a format with a code book
-  uint32_t grid_bytes = 0;
   uint32_t row_bytes = 0;
   bool fits_halves = true;  // a matrix that may be computed with as f16
 };

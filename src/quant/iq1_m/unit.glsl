@@ -1,6 +1,4 @@
 // 32 values as int8 codes for products (unit_types.glsl says of what form): two times 16 of the block.
-const uint kBookEntries = 2048;
-#define BOOK_OF_EIGHT
 #include "book.glsl"
 struct Raw {
   uint q, high;  // low bytes of four indices; of each a nibble: three bits more, and the shift's sign
@@ -15,7 +13,7 @@ Raw load_unit(uint64_t row, uint u) {
 Unit decode_unit(Raw r, uint u) {
   const uint h = r.high;
   const uvec4 index = bytes_of_word(r.q) | (uvec4(h << 8, h << 4, h, h >> 4) & 0x700u);
-  const uvec4 first = book_entries(index.xy), second = book_entries(index.zw);
+  const uvec4 first = book_pairs(index.xy), second = book_pairs(index.zw);
   const uvec2 tops = r.scales >> 12 & 0x000f000fu;
   const uvec2 quarters = (tops | tops >> 12) & 255u;
   const uint scales = (u % 8 < 4 ? r.scales.x : r.scales.y) >> (u / 2 % 2 * 16 + u % 2 * 6);

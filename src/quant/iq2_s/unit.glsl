@@ -1,6 +1,4 @@
 // 32 values as int8 codes for products (unit_types.glsl says of what form): two times 16 of the block.
-const uint kBookEntries = 1024;
-#define BOOK_OF_EIGHT
 #include "book.glsl"
 struct Raw {
   uint q;  // low bytes of the four indices
@@ -16,6 +14,6 @@ Unit decode_unit(Raw r, uint u) {
   const uint h = r.high;
   const uvec4 index = bytes_of_word(r.q) | (uvec4(h << 8, h << 6, h << 4, h << 2) & 0x300u);
   const vec2 scale = unpackHalf2x16(r.d).x * (0.5 + vec2(r.scales & 15, r.scales >> 4)) * 0.25;
-  return Unit(with_signs(book_entries(index.xy), r.minus), with_signs(book_entries(index.zw), r.minus >> 16), scale, vec2(0.0));
+  return Unit(with_signs(book_pairs(index.xy), r.minus), with_signs(book_pairs(index.zw), r.minus >> 16), scale, vec2(0.0));
 }
 #define NO_LOWS

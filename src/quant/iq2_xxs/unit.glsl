@@ -1,6 +1,4 @@
 // 32 values as int8 codes for products (unit_types.glsl says of what form): a group of the block.
-const uint kBookEntries = 256;
-#define BOOK_OF_EIGHT
 #include "book.glsl"
 struct Raw {
   uint q;  // four indices
@@ -16,6 +14,6 @@ Unit decode_unit(Raw r, uint u) {
   const uint minus = signs_of_sevens(sevens_of(r.signs_and_scale));
   const uvec4 index = bytes_of_word(r.q);
   const float scale = unpackHalf2x16(r.d).x * (0.5 + float(r.signs_and_scale >> 28)) * 0.25;
-  return Unit(with_signs(book_entries(index.xy), minus), with_signs(book_entries(index.zw), minus >> 16), vec2(scale), vec2(0.0));
+  return Unit(with_signs(book_pairs(index.xy), minus), with_signs(book_pairs(index.zw), minus >> 16), vec2(scale), vec2(0.0));
 }
 #define NO_LOWS

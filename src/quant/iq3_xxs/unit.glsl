@@ -1,5 +1,4 @@
 // 32 values as int8 codes for products (unit_types.glsl says of what form): a group of the block.
-const uint kBookEntries = 256;
 #include "book.glsl"
 struct Raw {
   uvec2 q;  // eight indices
@@ -14,7 +13,7 @@ Raw load_unit(uint64_t row, uint u) {
 Unit decode_unit(Raw r, uint u) {
   const uint minus = signs_of_sevens(sevens_of(r.signs_and_scale));
   const float scale = unpackHalf2x16(r.d).x * (0.5 + float(r.signs_and_scale >> 28)) * 0.5;
-  return Unit(with_signs(book_entries(bytes_of_word(r.q.x)), minus), with_signs(book_entries(bytes_of_word(r.q.y)), minus >> 16),
+  return Unit(with_signs(book_words(bytes_of_word(r.q.x)), minus), with_signs(book_words(bytes_of_word(r.q.y)), minus >> 16),
               vec2(scale), vec2(0.0));
 }
 #define NO_LOWS

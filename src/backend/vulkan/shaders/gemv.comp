@@ -407,10 +407,6 @@ void main() {
   }
   load_part(0, here);
   if (count > 1) load_part(1, next);
-#ifdef HAS_BOOK
-  copy_book();
-  if (kStaged == 0) barrier();
-#endif
   if (kStaged != 0) {
     stage_int8(codes, pairs);
     barrier();
