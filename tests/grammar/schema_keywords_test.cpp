@@ -188,8 +188,8 @@ TEST(SchemaKeywords, HostileSchemasAreQuick) {
 TEST(SchemaKeywords, DeepInstancesAreJudgedOrSaidNotToBe) {
   constexpr const char* kSchemas[] = {
       "{}", "{\"items\": {\"$ref\": \"#\"}, \"additionalProperties\": {\"$ref\": \"#\"}}",
-      "{\"anyOf\": [{\"type\": \"array\", \"items\": {\"$ref\": \"#\"}}, {\"additionalProperties\": "
-      "{\"$ref\": \"#\"}}]}"};
+      ("{\"anyOf\": [{\"type\": \"array\", \"items\": {\"$ref\": \"#\"}}, {\"additionalProperties\": "
+       "{\"$ref\": \"#\"}}]}")};
   for (const char* schema : kSchemas) {
     for (const auto& [open, close] : {std::pair<std::string, std::string>{"[", "]"}, {"{\"a\":", "}"}}) {
       for (const int depth : {200, 5000, 100'000}) {
