@@ -90,8 +90,9 @@ TEST_P(PlanProperties, OperandsCountUnlessTheyAreAdded) {
     size_t swapped = 0, unplaced = 0;
     for (size_t o = 0; o < plan->ops.size(); o++) {
       const Op& op = plan->ops[o];
-      // A key that is made by the program which writes it lies nowhere that it could be read from as a value.
-      if (op.kind == OpKind::kKvWrite && inside(op.in[0])) {
+      // What is turned, or kept as a key, by the program that makes it lies nowhere that it could be read from as angles or
+      // as a value.
+      if ((op.kind == OpKind::kKvWrite || op.kind == OpKind::kRope) && inside(op.in[0])) {
         unplaced++;
         continue;
       }
@@ -102,7 +103,7 @@ TEST_P(PlanProperties, OperandsCountUnlessTheyAreAdded) {
       EXPECT_EQ(same_bits(whole, other), op.kind == OpKind::kAdd) << "operands of '" << op.name << "'";
     }
     EXPECT_GE(swapped + unplaced, 8u);  // kv_write, act_mul and two sums a layer
-    EXPECT_LE(unplaced, 2u);
+    EXPECT_LE(unplaced, 6u);
   }
 }
 
