@@ -13,12 +13,12 @@ import re
 import subprocess
 import sys
 
-# Message → why it may stay.
-ALLOWED = {"WARNING-cache-file-error": "the layer's own cache of shaders is not there at its first run"}
+# Message, without what layers of different years write before it → why it may stay.
+ALLOWED = {"cache-file-error": "the layer's own cache of shaders is not there at its first run"}
+YEAR = re.compile("^(UNASSIGNED|WARNING|INFO)-")
 
 # As layers of different years say that they are there.
-ACTIVE = {"CURRENT-VALIDATION-ENABLED", "UNASSIGNED-khronos-validation-createinstance-status-message",
-          "WARNING-CreateInstance-status-message"}
+ACTIVE = {"CURRENT-VALIDATION-ENABLED", "khronos-validation-createinstance-status-message", "CreateInstance-status-message"}
 
 
 def main():
@@ -35,7 +35,7 @@ def main():
     done = subprocess.run([*runner, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
     found = {}
     for match in re.finditer(r"^(?:Validation \w+|\w+-\w+)[^\n]*?\[ ([^\]]+) \][^\n]*\n?[^\n]*", done.stdout, re.M):
-        found.setdefault(match[1].strip(), match[0])
+        found.setdefault(YEAR.sub("", match[1].strip()), match[0])
     active = ACTIVE & found.keys()
     for name in ACTIVE:
         found.pop(name, None)
