@@ -84,6 +84,13 @@ class Runner {
   }
 
   Logits step(const std::vector<TokenRow>& rows) {
+    Result<Logits> logits = try_step(rows);
+    EXPECT_TRUE(logits.has_value()) << (logits ? "" : logits.error().message);
+    return logits ? std::move(*logits) : Logits{};
+  }
+
+  // As step(); what the device refuses is for the caller to judge.
+  Result<Logits> try_step(const std::vector<TokenRow>& rows) {
     std::vector<int32_t> ids, positions, sequences, wanted;
     for (const TokenRow& row : rows) {
       if (row.want) wanted.push_back(static_cast<int32_t>(ids.size()));
@@ -97,8 +104,7 @@ class Runner {
     const std::vector<float> hidden = hidden_rows(*graph_, ids.size());
     Batch batch{ids, positions, sequences, wanted, tables};
     batch.hidden = hidden;
-    const Result<> ran = device_->run(plan, batch);
-    EXPECT_TRUE(ran.has_value()) << (ran ? "" : ran.error().message);
+    if (Result<> ran = device_->run(plan, batch); !ran) return std::unexpected(ran.error());
     // A graph of T rows and no gather_rows: every row is there.
     const bool all = graph_->values[static_cast<size_t>(graph_->output())].rows == Rows::kT;
     Logits logits;
@@ -111,9 +117,13 @@ class Runner {
 
   // Tokens `ids` of one sequence from `position` on, in one step.
   Logits text(int32_t sequence, const std::vector<int32_t>& ids, int32_t position = 0) {
+    return step(rows_of(sequence, ids, position));
+  }
+
+  static std::vector<TokenRow> rows_of(int32_t sequence, const std::vector<int32_t>& ids, int32_t position) {
     std::vector<TokenRow> rows;
     for (const int32_t id : ids) rows.push_back({sequence, id, position++});
-    return step(rows);
+    return rows;
   }
 
   const Plan& plan(PlanKey key) {

@@ -6,12 +6,13 @@
 #include <sstream>
 
 #include "gguf/gguf.h"
+#include "source_dir.h"
 
 namespace brass::gguf {
 namespace {
 
 TEST(PythonFixture, ReadsAsWritten) {
-  const std::string folder = BRASS_SOURCE_DIR "/tests/gguf/fixtures/";
+  const std::string folder = source_dir() + "/tests/gguf/fixtures/";
   const auto file = File::open(folder + "python.gguf");
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(file->alignment(), 64u);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "notation_support.h"
+#include "source_dir.h"
 #include "text/grammar/gbnf.h"
 #include "text/grammar/lark.h"
 
@@ -10,7 +11,7 @@ namespace brass::grammar {
 namespace {
 
 TEST(Notations, HaveTheTextsOfTheOracle) {
-  std::ifstream file(BRASS_SOURCE_DIR "/tests/grammar/fixtures/notations.jsonl");
+  std::ifstream file(source_dir() + "/tests/grammar/fixtures/notations.jsonl");
   std::string line;
   int grammars = 0, yes = 0, no = 0;
   while (std::getline(file, line)) {

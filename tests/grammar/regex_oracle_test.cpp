@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "grammar_support.h"
+#include "source_dir.h"
 #include "text/tokenizer_utf8.h"
 
 namespace brass::grammar {
@@ -32,7 +33,7 @@ bool found_by_edges(RegexArena& arena, RegexId id, const std::u32string& text) {
 }
 
 TEST(RegexOracle, PatternsMatchWhatPythonMatches) {
-  std::ifstream file(std::string(BRASS_SOURCE_DIR) + "/tests/grammar/fixtures/regex_cases.json");
+  std::ifstream file(source_dir() + "/tests/grammar/fixtures/regex_cases.json");
   const auto cases = nlohmann::json::parse(file);
   ASSERT_GT(cases.size(), 500u);
   size_t refused = 0;

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "grammar/schema_judge.h"
+#include "source_dir.h"
 
 namespace brass::grammar {
 namespace {
@@ -14,7 +15,7 @@ struct Count {
 };
 
 Count run(const std::string& name) {
-  std::ifstream file(std::string(BRASS_SOURCE_DIR) + "/tests/grammar/fixtures/" + name);
+  std::ifstream file(source_dir() + "/tests/grammar/fixtures/" + name);
   EXPECT_TRUE(file.is_open()) << name;
   Count count;
   for (std::string line; std::getline(file, line); count.schemas++) {

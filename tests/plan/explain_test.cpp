@@ -10,12 +10,13 @@
 #include "golden_text.h"
 #include "graph_builder.h"
 #include "profiles.h"
+#include "source_dir.h"
 
 namespace brass {
 namespace {
 
 void expect_golden(const std::string& name, const std::string& text) {
-  const auto path = std::filesystem::path(BRASS_SOURCE_DIR) / "tests/plan/golden" / name;
+  const auto path = std::filesystem::path(source_dir()) / "tests/plan/golden" / name;
   const auto actual = std::filesystem::temp_directory_path() / name;
   if (!expect_golden_text(path, text, "cp " + actual.string() + " " + path.string()))
     std::ofstream(actual) << text;

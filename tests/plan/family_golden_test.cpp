@@ -15,6 +15,7 @@
 #include "plan/explain.h"
 #include "profiles.h"
 #include "shared_data.h"
+#include "source_dir.h"
 
 namespace brass {
 namespace {
@@ -81,7 +82,7 @@ void expect_golden(const fs::path& path, const std::string& text) {
 }
 
 TEST(FamilyGolden, Explain) {
-  const fs::path source(BRASS_SOURCE_DIR);
+  const fs::path source(source_dir());
   std::vector<std::pair<fs::path, ModelPurpose>> files;
   const auto collect = [&](const fs::path& folder, const ModelPurpose& purpose = {}) {
     for (const auto& entry : fs::directory_iterator(folder))

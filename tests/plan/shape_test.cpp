@@ -9,13 +9,14 @@
 #include "model/model.h"
 #include "model/shape_json.h"
 #include "profiles.h"
+#include "source_dir.h"
 #include "temp_folder.h"
 
 namespace brass {
 namespace {
 
 std::string shape_path(const std::string& name) {
-  return std::string(BRASS_SOURCE_DIR) + "/tools/synth/shapes/" + name + ".json";
+  return source_dir() + "/tools/synth/shapes/" + name + ".json";
 }
 
 Shaped shaped(const std::string& name, std::string_view mix) {

@@ -7,6 +7,7 @@
 #include "base/half.h"
 #include "quant/random_blocks.h"
 #include "quant_files.h"
+#include "source_dir.h"
 
 namespace brass {
 namespace {
@@ -71,7 +72,7 @@ void expect_fixture_decodes(const Format& format, const std::vector<std::byte>& 
 }
 
 std::string fixture_path(const Format& format) {
-  return std::string(BRASS_SOURCE_DIR) + "/tests/quant/fixtures/" + lower_case(format.name) + ".bin";
+  return source_dir() + "/tests/quant/fixtures/" + lower_case(format.name) + ".bin";
 }
 
 TEST_P(Reference, DecodeIsBitEqualToGgufPython) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model_fixture.h"
+#include "source_dir.h"
 
 namespace brass {
 
@@ -19,7 +20,7 @@ struct DraftReference {
 
 inline std::vector<DraftReference> draft_references() {
   std::vector<DraftReference> found;
-  const std::string folder = std::string(BRASS_SOURCE_DIR) + "/tests/runtime/fixtures/drafts";
+  const std::string folder = source_dir() + "/tests/runtime/fixtures/drafts";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;
     std::filesystem::path model = entry.path();

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "model_fixture.h"
+#include "source_dir.h"
 
 namespace brass {
 namespace {
@@ -22,7 +23,7 @@ struct Reference {
 
 std::vector<Reference> references() {
   std::vector<Reference> found;
-  const std::string folder = std::string(BRASS_SOURCE_DIR) + "/tests/runtime/fixtures/embeddings";
+  const std::string folder = source_dir() + "/tests/runtime/fixtures/embeddings";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;
     std::filesystem::path model = entry.path();
@@ -198,7 +199,7 @@ TEST(Embeddings, TextsThatCannotBeAreNamed) {
 }
 
 TEST(Embeddings, EncodersHaveNoLogits) {
-  const auto decoder = load_model(std::string(BRASS_SOURCE_DIR) + "/tests/runtime/fixtures/qwen3-c.gguf");
+  const auto decoder = load_model(source_dir() + "/tests/runtime/fixtures/qwen3-c.gguf");
   ASSERT_TRUE(decoder.has_value());
   EXPECT_TRUE(need_decoding(**decoder, "brass run").has_value());
   EXPECT_FALSE(need_decoding(**load_model(encoder_reference().path), "brass run").has_value());

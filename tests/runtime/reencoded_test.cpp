@@ -5,6 +5,7 @@
 
 #include "reference_fixture.h"
 #include "runtime/embedding.h"
+#include "source_dir.h"
 
 namespace brass {
 namespace {
@@ -161,8 +162,7 @@ TEST(Reencoded, EmbeddingsOnTheCpuAgreeWithRefOnQ8_0) {
   const TempFolder folder;
   const std::string path = folder / "model.gguf";
   const ModelPurpose purpose{.embeddings = true, .pooling = Pooling::kNone, .normalize = false};
-  for (const Reference& r :
-       references_in(std::string(BRASS_SOURCE_DIR) + "/tests/runtime/fixtures/embeddings")) {
+  for (const Reference& r : references_in(source_dir() + "/tests/runtime/fixtures/embeddings")) {
     reencode(r.path, path, Type::Q8_0);
     const auto ids = r.values["texts"][1].get<std::vector<int32_t>>();
     const LogitTable expected = embedded_rows(path, {.device = "ref"}, purpose, ids);

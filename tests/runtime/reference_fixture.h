@@ -9,6 +9,7 @@
 #include "model/architecture.h"
 #include "model_fixture.h"
 #include "sanitized.h"
+#include "source_dir.h"
 
 namespace brass {
 
@@ -53,8 +54,7 @@ inline std::vector<Reference> sampled(std::vector<Reference> all) {
 }
 
 inline std::vector<Reference> all_references() {
-  std::vector<Reference> all =
-      sampled(references_in(std::string(BRASS_SOURCE_DIR) + "/tests/runtime/fixtures"));
+  std::vector<Reference> all = sampled(references_in(source_dir() + "/tests/runtime/fixtures"));
   if (const auto folder = shared_data("tiny"))
     for (Reference& r : sampled(references_in(*folder))) all.push_back(std::move(r));
   return all;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "shared_data.h"
+#include "source_dir.h"
 #include "text/chat.h"
 #include "text/jinja_support.h"
 
@@ -24,7 +25,7 @@ std::string read(const std::string& path) {
 }
 
 ordered_json fixture(const char* name) {
-  const auto json = parse_json(read(std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/" + name));
+  const auto json = parse_json(read(source_dir() + "/tests/text/fixtures/" + name));
   EXPECT_TRUE(json) << name;
   return json ? *json : ordered_json();
 }
@@ -39,7 +40,7 @@ void add_templates(const std::filesystem::path& folder, std::map<std::string, st
 // Published ones, and our own.
 std::map<std::string, std::string> templates() {
   std::map<std::string, std::string> out;
-  add_templates(std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/templates", out);
+  add_templates(source_dir() + "/tests/text/fixtures/templates", out);
   if (const auto folder = shared_data("templates")) add_templates(*folder, out);
   return out;
 }

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "source_dir.h"
 #include "text/jinja_support.h"
 
 namespace brass::jinja {
@@ -11,7 +12,7 @@ namespace {
 
 // Each line is a program and Jinja2's text, or null where that is an error; the first line is the context.
 TEST(JinjaPrograms, EqualJinja2) {
-  std::ifstream in(std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/jinja_programs.jsonl");
+  std::ifstream in(source_dir() + "/tests/text/fixtures/jinja_programs.jsonl");
   std::string line;
   ASSERT_TRUE(std::getline(in, line));
   const auto head = parse_json(line);

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "source_dir.h"
 #include "text/sampler.h"
 
 namespace brass {
@@ -68,7 +69,7 @@ size_t count_likely(const std::vector<TokenProbability>& all) {
 }
 
 TEST(SamplerDistribution, EqualsTheOracleForManyParameterSets) {
-  std::ifstream file(BRASS_SOURCE_DIR "/tests/text/sampler_fixtures.json");
+  std::ifstream file(source_dir() + "/tests/text/sampler_fixtures.json");
   const json cases = json::parse(file);
   ASSERT_GE(cases.size(), 200u);
   for (const json& c : cases) {

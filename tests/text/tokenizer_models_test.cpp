@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "sanitized.h"
+#include "source_dir.h"
 #include "text/tokenizer_data.h"
 
 namespace brass {
@@ -14,9 +15,7 @@ using Ids = std::vector<int32_t>;
 const std::vector<std::string> kSmall = {"bert-uncased", "bert-cased", "bert-accents",
                                          "t5-table",     "t5-bytes",   "t5-plain"};
 
-std::string fixture(const std::string& name) {
-  return std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/" + name;
-}
+std::string fixture(const std::string& name) { return source_dir() + "/tests/text/fixtures/" + name; }
 
 VocabSpec small_spec(const std::string& name) {
   const auto file = gguf::File::open(fixture("small-" + name + ".gguf"));

@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "source_dir.h"
 #include "text/tokenizer_data.h"
 
 namespace brass {
@@ -36,7 +37,7 @@ struct LaterText {
 
 std::vector<LaterText> later_texts() {
   std::vector<LaterText> out;
-  std::istringstream lines(read_text(std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/nfc_later.txt"));
+  std::istringstream lines(read_text(source_dir() + "/tests/text/fixtures/nfc_later.txt"));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     LaterText one;

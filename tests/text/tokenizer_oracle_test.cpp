@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "source_dir.h"
 #include "text/tokenizer_data.h"
 
 namespace brass {
@@ -10,8 +11,7 @@ namespace {
 
 TEST(TokenizerOracle, Fixtures) {
   for (const std::string& name : kSharedVocabularies) {
-    const std::string lines =
-        read_text(std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/tokenizer_" + name + ".jsonl");
+    const std::string lines = read_text(source_dir() + "/tests/text/fixtures/tokenizer_" + name + ".jsonl");
     ASSERT_FALSE(lines.empty()) << name;
     const Tokenizer* tokenizer = shared_tokenizer(name);
     if (tokenizer == nullptr) continue;

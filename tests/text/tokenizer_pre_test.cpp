@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sanitized.h"
+#include "source_dir.h"
 #include "text/tokenizer_data.h"
 
 namespace brass {
@@ -73,7 +74,7 @@ TEST(TokenizerPre, LinearOnLongRuns) {
 
 // What `tokenizers` makes of the published patterns (tools/oracles/pre_fixtures.py).
 TEST(TokenizerPre, WordsAreThoseOfTheOriginals) {
-  std::istringstream in(read_text(std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/pre_words.jsonl"));
+  std::istringstream in(read_text(source_dir() + "/tests/text/fixtures/pre_words.jsonl"));
   std::map<std::string, int> compared;
   for (std::string line; std::getline(in, line);) {
     const auto entry = nlohmann::json::parse(line);

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "sanitized.h"
+#include "source_dir.h"
 #include "text/tokenizer_data.h"
 
 namespace brass {
@@ -74,7 +75,7 @@ TEST(TokenizerRoundTrip, OneLetter) {
 }
 
 TEST(TokenizerRoundTrip, Speed) {
-  const std::string page = read_text(std::string(BRASS_SOURCE_DIR) + "/LICENSE");
+  const std::string page = read_text(source_dir() + "/LICENSE");
   std::string text;
   while (text.size() < 2000000) text += page;
   for (const std::string& name : kSharedVocabularies) {

@@ -2,6 +2,7 @@
 // (tools/oracles/unknown_fixtures.py).
 #include <nlohmann/json.hpp>
 
+#include "source_dir.h"
 #include "text/tokenizer_data.h"
 
 namespace brass {
@@ -19,8 +20,8 @@ VocabSpec spec_of(const nlohmann::json& entry) {
 }
 
 TEST(TokenizerUnknown, NeighboursJoinAsInSentencePiece) {
-  const auto vocabularies = nlohmann::json::parse(
-      read_text(std::string(BRASS_SOURCE_DIR) + "/tests/text/fixtures/tokenizer_unknown.json"));
+  const auto vocabularies =
+      nlohmann::json::parse(read_text(source_dir() + "/tests/text/fixtures/tokenizer_unknown.json"));
   int joined = 0;
   for (const auto& entry : vocabularies) {
     const VocabSpec spec = spec_of(entry);

@@ -7,6 +7,7 @@
 #include "runtime/draft_fixture.h"
 #include "runtime/embedding.h"
 #include "shared_data.h"
+#include "source_dir.h"
 #include "vulkan_fixture.h"
 
 namespace brass {
@@ -23,7 +24,7 @@ std::vector<fs::path> reference_files() {
           fs::exists(fs::path(entry.path()).replace_extension(".gguf")))
         files.push_back(entry.path());
   };
-  collect(fs::path(BRASS_SOURCE_DIR) / "tests/runtime/fixtures");
+  collect(fs::path(source_dir()) / "tests/runtime/fixtures");
   if (const auto tiny = shared_data("tiny")) collect(*tiny);
   std::ranges::sort(files);
   return files;
@@ -52,7 +53,7 @@ void check(const fs::path& file, KvType kv, uint32_t chunk, double bound) {
 
 TEST(VulkanModels, EmbeddingsAgreeWithTransformers) {
   if (!vulkan_is_there()) GTEST_SKIP();
-  const fs::path folder = fs::path(BRASS_SOURCE_DIR) / "tests/runtime/fixtures/embeddings";
+  const fs::path folder = fs::path(source_dir()) / "tests/runtime/fixtures/embeddings";
   size_t compared = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;

@@ -28,7 +28,7 @@ class Emit {
   Emit(const Target& target, const Op& op) : d_(target), op_(op) {}
 
  protected:
-  uint64_t at(ValueId v) const { return d_.arena + d_.plan.place(v).offset; }
+  uint64_t at(ValueId v) const { return d_.address(v); }
   uint64_t in(size_t i) const { return at(op_.in[i]); }
   uint64_t in_or_0(size_t i) const { return op_.in.size() > i ? in(i) : 0; }
   uint64_t out() const { return at(op_.out[0]); }

@@ -3,17 +3,25 @@
 #include "backend/vulkan/lowering_decode.h"
 
 namespace brass::vulkan {
+namespace {
+
+Result<std::vector<Dispatch>> lower_step(const Target& target, const Step& step) {
+  if (auto few = TRY(lower_decode(target, step))) return std::move(*few);
+  std::vector<Dispatch> all;
+  for (const uint32_t o : step.ops)
+    for (Dispatch& d : TRY(lower(target, target.plan.ops[o]))) all.push_back(std::move(d));
+  return all;
+}
+
+}  // namespace
 
 Result<std::vector<std::vector<Dispatch>>> lower_plan(const Target& target) {
   std::vector<std::vector<Dispatch>> steps;
   for (const Step& step : target.plan.steps) {
-    std::vector<Dispatch>& all = steps.emplace_back();
-    if (auto few = TRY(lower_decode(target, step))) {
-      all = std::move(*few);
-      continue;
-    }
-    for (const uint32_t o : step.ops)
-      for (Dispatch& d : TRY(lower(target, target.plan.ops[o]))) all.push_back(std::move(d));
+    steps.push_back(TRY(lower_step(target, step)));
+    if (target.unplaced >= 0)
+      return fail("step '{}' reads or writes '{}', which has no place in memory",
+                  target.plan.ops[step.ops[0]].name, target.plan.value(target.unplaced).name);
   }
   return steps;
 }

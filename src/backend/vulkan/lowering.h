@@ -91,6 +91,13 @@ struct Target {
   uint64_t choices, next_ids;
   uint64_t partial;  // attention of few rows: what its first program leaves; 0: there is none
   uint32_t pages;    // that it has room for
+  ValueId&
+      unplaced;  // the first operand asked for that stays inside its step, so that nothing can read it; -1: none
+
+  uint64_t address(ValueId v) const {
+    if (unplaced < 0 && plan.place(v).storage == Storage::kInternal) unplaced = v;
+    return arena + plan.place(v).offset;
+  }
 };
 
 Result<std::vector<Dispatch>> lower(const Target& target, const Op& op);

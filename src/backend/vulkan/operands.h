@@ -5,7 +5,6 @@
 #pragma once
 
 #include "backend/vulkan/lowering.h"
-#include "base/check.h"
 
 namespace brass::vulkan {
 
@@ -31,10 +30,7 @@ class Operands {
  public:
   explicit Operands(const Target& target) : d_(target) {}
 
-  uint64_t at(ValueId v) const {
-    ENSURE(is_stored(v), "'{}' stays inside its step", d_.plan.value(v).name);
-    return d_.arena + d_.plan.place(v).offset;
-  }
+  uint64_t at(ValueId v) const { return d_.address(v); }
   uint32_t stride(ValueId v) const { return d_.plan.place(v).stride; }
   uint32_t width(ValueId v) const { return d_.plan.value(v).width; }
   uint32_t rows(ValueId v) const { return d_.plan.value(v).rows == Rows::kT ? d_.t : d_.r; }
