@@ -290,7 +290,6 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
                                                                      const BatchLayout& layout,
                                                                      uint32_t slot) {
   PromptUse use;
-  ValueId unplaced = -1;
   const bool choose = p.plan->key.choose;
   const Target target{
       .plan = *p.plan,
@@ -308,8 +307,7 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
       .choices = choose ? scratch_.results(slot).address() + p.results_at.at(p.plan->choice) : 0,
       .next_ids = choose ? scratch_.batch(1 - slot).address() + uint64_t{4} * layout.ids : 0,
       .partial = scratch_.partial().address(),
-      .pages = p.slots[slot].pages,
-      .unplaced = unplaced};
+      .pages = p.slots[slot].pages};
   return lower_plan(target);
 }
 

@@ -91,8 +91,8 @@ struct Target {
   uint64_t choices, next_ids;
   uint64_t partial;  // attention of few rows: what its first program leaves; 0: there is none
   uint32_t pages;    // that it has room for
-  ValueId&
-      unplaced;  // the first operand asked for that stays inside its step, so that nothing can read it; -1: none
+  // The first operand asked for that stays inside its step, so that nothing can read it: the plan is wrong. -1: none.
+  mutable ValueId unplaced = -1;
 
   uint64_t address(ValueId v) const {
     if (unplaced < 0 && plan.place(v).storage == Storage::kInternal) unplaced = v;

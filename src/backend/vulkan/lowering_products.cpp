@@ -13,7 +13,7 @@ namespace {
 // As the programs have them.
 enum class Epilogue : uint32_t { kPlain, kSum, kGlu, kGluInt8, kSumInt8 };
 enum class Experts : uint32_t { kNone, kShared, kOwn, kHeads, kSummed };
-constexpr uint32_t kRouterThreads = 256;
+constexpr uint32_t kRouterThreads = 256;     // most, of a workgroup that makes a value
 constexpr uint32_t kStagedBytes = 26 << 10;  // of shared memory, beside what a program has of its own
 
 // How experts are chosen, as gemv.comp has it.
@@ -64,8 +64,10 @@ Result<> DecodeProducts::router(const Op& o, const Op* norm) {
   push << gpu(o, 0).address << at(x) << (norm != nullptr ? vector_or_0(*norm, 0) : 0) << vector_or_0(o, 1)
        << at(o.out[0]) << gpu(o, 0).row_bytes << slice.first << slice.run << slice.stride << stride(x)
        << stride(o.out[0]) << (norm != nullptr ? norm->as<NormAttrs>().eps : 0.0f);
-  return add(o, "router", {kRouterThreads, file(o, 0).cols, flag(norm != nullptr)}, push, width(o.out[0]),
-             rows(x));
+  // Four values a load; a row of fewer than all threads could load at once has no work for the rest.
+  const uint32_t cols = file(o, 0).cols;
+  const uint32_t threads = std::max(d_.programs.lanes(), std::min(std::bit_ceil(cols / 4), kRouterThreads));
+  return add(o, "router", {threads, cols, flag(norm != nullptr)}, push, width(o.out[0]), rows(x));
 }
 
 // Products of one input, with what follows them.
