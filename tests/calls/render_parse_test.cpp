@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "calls/renders.h"
 #include "calls/streamed.h"
+#include "sanitized.h"
 #include "text/calls/detect.h"
 
 namespace brass::calls {
@@ -124,7 +125,9 @@ const char* word(Found found) {
 TEST(RenderParse, EveryTemplateReadsBack) {
   Rng rng(5);
   Counts counts;
+  size_t turn = 0;
   for (const auto& [name, source] : templates()) {
+    if (kSanitized && turn++ % 4 != 0) continue;
     const auto loaded = ChatTemplate::load(source);
     ASSERT_TRUE(loaded) << name;
     const ReplyForm form = find_format(**loaded, {});

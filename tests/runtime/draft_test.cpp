@@ -4,6 +4,7 @@
 
 #include "draft_fixture.h"
 #include "guard_bands.h"
+#include "sanitized.h"
 
 namespace brass {
 namespace {
@@ -300,6 +301,7 @@ TEST(Drafts, StepsTouchOnlyWhatTheyDeclare) {
     for (const auto& [kv_type, make] : devices)
       for (const auto& draft : (*model)->drafts)
         expect_guarded(make, make()->caps(), draft, (*model)->info.vocabulary, kv_type);
+    if (kSanitized) return;  // every access is checked there anyway
   }
 }
 
