@@ -119,10 +119,10 @@ constexpr uint32_t kDeep = 2048;
 
 Result<Side> open_side(const ModelFlags& flags) {
   Side side;
-  const std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags))));
+  std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags))));
   const uint32_t context =
       std::min(model->info.context_length, flags.context != 0 ? flags.context : kDeep + 2 * kDecodeTokens);
-  side.meter = TRY(Meter::open(flags, {.context = context, .held = 1}));
+  side.meter = TRY(Meter::open(flags, std::move(model), {.context = context, .held = 1}));
   side.driver = fmt::format("{}, {}", flags.device, TRY(driver_text(*side.meter, flags)));
   if (context >= kDeep + kDecodeTokens + 2) {
     side.kept = TRY(side.meter->engine().create_sequence());

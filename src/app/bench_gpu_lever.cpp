@@ -1,11 +1,11 @@
 #include "app/bench_gpu_lever.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 
 #include "app/placement_flags.h"
+#include "backend/split/split.h"
 #include "report/format.h"
 
 namespace brass::app {
@@ -15,6 +15,8 @@ using report::DeviceRates;
 
 struct Work {
   double bytes = 0, flops = 0;
+  uint64_t weight_bytes = 0;
+  bool own_memory = false;  // a GPU's
 };
 
 // Of one step, by the device that does it.
@@ -27,6 +29,8 @@ Shares shares_of(const Plan& plan, const Sizes& sizes) {
     Work& work = out[part.caps.name];
     work.bytes += static_cast<double>(cost.weight_bytes + cost.kv_read + cost.kv_written + cost.state_bytes);
     work.flops += static_cast<double>(cost.flops);
+    work.weight_bytes += cost.weight_bytes;
+    work.own_memory = part.caps.own_memory;
   });
   return out;
 }
@@ -45,7 +49,7 @@ std::optional<double> least_of(const Shares& shares, const std::map<std::string,
 }
 
 // The flags that give a GPU more; or why there are none.
-std::string more_flags(const ModelFlags& now, uint32_t layers, ModelFlags& then) {
+Result<std::string> more_flags(const ModelFlags& now, uint32_t layers, ModelFlags& then) {
   then = now;
   if (now.device == "ref") return "the reference device shares nothing";
   if (now.device == "vulkan" && !shares_work(now)) return "all of them are on one";
@@ -57,11 +61,9 @@ std::string more_flags(const ModelFlags& now, uint32_t layers, ModelFlags& then)
     then.device = "vulkan", then.gpu = any.gpu, then.gpu_layers = "auto";
     return "";
   }
-  uint32_t n = 0;
-  const std::string& given = now.gpu_layers;
-  if (std::from_chars(given.data(), given.data() + given.size(), n).ptr != given.data() + given.size() ||
-      n == 0)
-    return given == "auto" ? "its memory holds no more" : "all but experts are on one";
+  if (now.gpu_layers == "auto") return "its memory holds no more";
+  if (now.gpu_layers.empty()) return "all but experts are on one";
+  const uint32_t n = TRY(parse_gpu_layers(now.gpu_layers));
   if (n >= layers) return "all of them are on one";
   then.gpu_layers = std::to_string(std::min(layers, n + std::max(1u, layers / 8)));
   return "";
@@ -72,17 +74,26 @@ Result<DeviceRates> rates_of(Device& device) {
   return DeviceRates{probe.bandwidth, probe.int8_ops, probe.f32_ops};
 }
 
-// By the names that plans know the devices by.
-Result<std::map<std::string, DeviceRates>> rates_of_both(const ModelFlags& then, const ModelFlags& now,
-                                                         const report::BenchReport& report) {
-  std::map<std::string, DeviceRates> rates;
+// The devices that share the work then.
+struct Pair {
+  std::shared_ptr<Device> gpu, cpu;
+};
+
+Result<Pair> open_pair(const ModelFlags& then) {
   ModelFlags cpu = then, gpu = then;
   cpu.device = "cpu", cpu.gpu = -1;
   for (ModelFlags* flags : {&cpu, &gpu}) flags->gpu_layers.clear(), flags->experts_on = "gpu";
   cpu.device_memory.clear(), gpu.isa.clear();
-  const std::unique_ptr<Device> first = TRY(open_device(gpu)), second = TRY(open_device(cpu));
-  rates[first->caps().name] = TRY(rates_of(*first));
-  rates[second->caps().name] = now.device == "cpu" ? report.rates : TRY(rates_of(*second));
+  std::unique_ptr<Device> first = TRY(open_device(gpu)), second = TRY(open_device(cpu));
+  return Pair{std::move(first), std::move(second)};
+}
+
+// By the names that plans know the devices by.
+Result<std::map<std::string, DeviceRates>> rates_of_both(const Pair& pair, const ModelFlags& now,
+                                                         const report::BenchReport& report) {
+  std::map<std::string, DeviceRates> rates;
+  rates[pair.gpu->caps().name] = TRY(rates_of(*pair.gpu));
+  rates[pair.cpu->caps().name] = now.device == "cpu" ? report.rates : TRY(rates_of(*pair.cpu));
   return rates;
 }
 
@@ -93,22 +104,25 @@ struct Factors {
 
 Result<std::optional<Factors>> factors(const ModelFlags& now, const ModelFlags& then, Meter& meter,
                                        const report::BenchReport& report, uint64_t depth) {
-  const auto rates = TRY(rates_of_both(then, now, report));
+  const Pair pair = TRY(open_pair(then));
   EngineOptions options = Meter::engine_options({.context = meter.context()});
   std::tie(options.k_type, options.v_type) = TRY(kv_types(then));
-  const std::unique_ptr<Device> changed = TRY(open_device(then, {&meter.model(), options}));
+  const auto placement = TRY(chosen_placement(then, {&meter.model(), options}, pair.gpu, pair.cpu));
+  const std::shared_ptr<Device> changed =
+      placement ? make_split_device(pair.gpu, pair.cpu, *placement) : pair.gpu;
+  const auto rates = TRY(rates_of_both(pair, now, report));
   Factors out{};
   for (const uint32_t tokens : {1u, Meter::kChunk}) {
     const Sizes sizes{.t = tokens, .r = 1, .s = tokens == 1 ? depth : 0};
     const auto plan = TRY(changed->compile(meter.model().graph, {tokens, 1}));
     const auto before = least_of(shares_of(*TRY(meter.engine().plan_for(tokens, 1)), sizes), rates);
-    const auto after = least_of(shares_of(*plan, sizes), rates);
+    const Shares shares = shares_of(*plan, sizes);
+    const auto after = least_of(shares, rates);
     if (!before || !after || !(*before > 0)) return std::optional<Factors>();
     (tokens == 1 ? out.decode : out.prefill) = *after / *before;
     if (tokens > 1) continue;
-    each_part(*plan, [&](const Plan& part) {
-      (part.caps.own_memory ? out.gpu_bytes : out.cpu_bytes) += plan_cost(part, sizes).weight_bytes;
-    });
+    for (const auto& [device, work] : shares)
+      (work.own_memory ? out.gpu_bytes : out.cpu_bytes) += work.weight_bytes;
   }
   return std::optional(out);
 }
@@ -119,7 +133,7 @@ Result<GpuLever> more_gpu_layers(const ModelFlags& now, Meter& meter, const repo
                                  uint64_t depth) {
   GpuLever out{
       .lever = {.name = "gpu-layers", .change = "more layers on a GPU"}, .speed = report.speed, .flags = {}};
-  out.lever.unavailable = more_flags(now, meter.model().info.layers, out.flags);
+  out.lever.unavailable = TRY(more_flags(now, meter.model().info.layers, out.flags));
   if (!out.lever.unavailable.empty()) return out;
   const auto found = factors(now, out.flags, meter, report, depth);
   if (!found) {

@@ -88,7 +88,8 @@ class Levers {
   std::function<Result<std::optional<Verified>>()> run_with(ModelFlags flags, bool exact) const {
     if (w_.positions() > meter_.model().info.context_length) return {};
     return [this, exact, flags = std::move(flags)]() -> Result<std::optional<Verified>> {
-      const std::unique_ptr<Meter> changed = TRY(Meter::open(flags, {.context = w_.positions()}));
+      const std::unique_ptr<Meter> changed =
+          TRY(Meter::open(flags, TRY(load_model(TRY(find_model(flags)))), {.context = w_.positions()}));
       TRY_VOID(changed->request(std::min(w_.prompt, Meter::kChunk), 8));  // warm-up
       const Request r = TRY(changed->request(w_.prompt, w_.reply));
       if (!r.whole) return std::optional<Verified>();

@@ -93,8 +93,8 @@ Result<uint32_t> context_with_room(const ModelFlags& flags, const Model& model, 
 
 }  // namespace
 
-Result<std::unique_ptr<Meter>> open_for(const ModelFlags& flags, const BenchPlan& plan) {
-  const std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags))));
+Result<std::unique_ptr<Meter>> open_for(const ModelFlags& flags, std::unique_ptr<Model> model,
+                                        const BenchPlan& plan) {
   TRY_VOID(need_decoding(*model, "brass bench"));
   const uint32_t most = flags.context != 0 ? flags.context : model->info.context_length;
   uint32_t wanted = std::max(plan.deepest + 64, 1024u);
@@ -102,7 +102,7 @@ Result<std::unique_ptr<Meter>> open_for(const ModelFlags& flags, const BenchPlan
     if (w.positions() <= most) wanted = std::max(wanted, w.positions());
   const uint32_t held = static_cast<uint32_t>(std::size(kDepths)) + 8;
   const uint32_t context = TRY(context_with_room(flags, *model, std::min(wanted, most), held));
-  return Meter::open(flags, {.context = std::min(context, most), .held = held});
+  return Meter::open(flags, std::move(model), {.context = std::min(context, most), .held = held});
 }
 
 // The usual depths that fit, and the end of the context where that is well beyond the last of them.

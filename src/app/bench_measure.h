@@ -39,8 +39,10 @@ class BenchProgress {
   bool drawn_ = false;
 };
 
-// A meter whose context holds the plan's depths and workloads, as far as model, flags and memory allow.
-Result<std::unique_ptr<Meter>> open_for(const ModelFlags& flags, const BenchPlan& plan);
+// A meter whose context holds the plan's depths and workloads, as far as model, flags and memory allow. `model`: the one
+// that the flags name.
+Result<std::unique_ptr<Meter>> open_for(const ModelFlags& flags, std::unique_ptr<Model> model,
+                                        const BenchPlan& plan);
 
 class Measurement {
  public:

@@ -33,10 +33,10 @@ EngineOptions Meter::engine_options(const MeterOptions& options) {
   return {.context = options.context, .sequences = options.held + 3, .full_sequences = 3, .chunk = kChunk};
 }
 
-Result<std::unique_ptr<Meter>> Meter::open(const ModelFlags& flags, const MeterOptions& options) {
+Result<std::unique_ptr<Meter>> Meter::open(const ModelFlags& flags, std::unique_ptr<Model> model,
+                                           const MeterOptions& options) {
   std::unique_ptr<Meter> meter(new Meter());
   ModelFlags wanted = flags;
-  std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags))));
   TRY_VOID(need_decoding(*model, "brass bench"));
   if (options.context != 0) {
     if (flags.context != 0 && options.context > flags.context)

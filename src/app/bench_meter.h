@@ -43,7 +43,9 @@ struct MeterOptions {
 
 class Meter {
  public:
-  static Result<std::unique_ptr<Meter>> open(const ModelFlags& flags, const MeterOptions& options);
+  // `model`: the one that the flags name.
+  static Result<std::unique_ptr<Meter>> open(const ModelFlags& flags, std::unique_ptr<Model> model,
+                                             const MeterOptions& options);
   // Of the engine that open() makes; KV types come from flags.
   static EngineOptions engine_options(const MeterOptions& options);
 

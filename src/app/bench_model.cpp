@@ -11,6 +11,8 @@
 namespace brass::app {
 namespace {
 
+constexpr uint32_t kLeastContext = 1024;  // a GPU must have room for that, to be the device that is meant
+
 Result<BenchPlan> plan_of(const BenchFlags& flags) {
   BenchPlan plan;
   if (flags.seconds > 0) plan.seconds = flags.seconds;
@@ -41,16 +43,19 @@ Result<> bench_model(const BenchFlags& flags) {
     if (flags.workloads.empty()) plan.deepest = std::min(plan.deepest, most);
   }
   if (flags.full && flags.out.empty()) return wrong_use("flag --full: give --out DIR for its report");
+  std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags.model))));
+  // One device for all that is measured.
+  const ModelFlags on_device = TRY(with_device(flags.model, *model, {.context = kLeastContext}));
   catch_interrupts();
   BenchProgress progress(plan.seconds);
-  const std::unique_ptr<Meter> meter = TRY(open_for(flags.model, plan));
+  const std::unique_ptr<Meter> meter = TRY(open_for(on_device, std::move(model), plan));
   report::BenchReport report;
   Measurement measurement(*meter, plan, progress);
-  Result<> done = measurement.run(flags.model, report);
+  Result<> done = measurement.run(on_device, report);
   if (done && !requests.empty() && !report.speed.prefill.empty() && !report.speed.decode.empty())
     report.logged = sum_requests(flags.workload_file, requests, report.speed);
   if (done && flags.levers && report.stopped.empty())
-    done = pull_levers({flags.model, flags.other, flags.out, flags.verify, plan.workloads.front()}, *meter,
+    done = pull_levers({on_device, flags.other, flags.out, flags.verify, plan.workloads.front()}, *meter,
                        measurement, progress, report);
   progress.clear();
   if (!done) report.stopped = done.error().message;

@@ -43,7 +43,8 @@ uint64_t memory_of(const Model& model, const Device& device, KvType k, KvType v,
 Result<> measure(const report::Workload& w, double seconds, Choice& choice) {
   BenchPlan plan{.seconds = seconds, .rounds = 3, .deepest = w.positions(), .workloads = {w}};
   BenchProgress progress(seconds);
-  const std::unique_ptr<Meter> meter = TRY(open_for(choice.flags, plan));
+  const std::unique_ptr<Meter> meter =
+      TRY(open_for(choice.flags, TRY(load_model(TRY(find_model(choice.flags)))), plan));
   Measurement measurement(*meter, plan, progress);
   report::BenchReport report;
   TRY_VOID(measurement.curves(report));

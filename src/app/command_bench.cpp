@@ -5,8 +5,6 @@
 namespace brass::app {
 namespace {
 
-constexpr uint32_t kLeastContext = 1024;  // a GPU must have room for that, to be the device that is meant
-
 struct Form {
   const char* word;
   Result<> (*run)(const BenchFlags& flags);
@@ -67,11 +65,7 @@ Result<> run_bench(const BenchFlags& flags) {
   if (!flags.second.empty())
     return wrong_use("brass bench MODEL: '{}' is one operand too many", flags.second);
   TRY_VOID(check_flags(flags, ""));
-  BenchFlags on_device = flags;  // one for all that is measured
-  if (flags.model.device == "auto")
-    on_device.model = TRY(
-        with_device(flags.model, *TRY(load_model(TRY(find_model(flags.model)))), {.context = kLeastContext}));
-  return bench_model(on_device);
+  return bench_model(flags);
 }
 
 }  // namespace

@@ -66,7 +66,11 @@ class Fitter {
   uint32_t blocks_;
 };
 
-Result<uint32_t> parse_layers(const std::string& text) {
+}  // namespace
+
+bool shares_work(const ModelFlags& flags) { return !flags.gpu_layers.empty() || flags.experts_on != "gpu"; }
+
+Result<uint32_t> parse_gpu_layers(const std::string& text) {
   uint32_t n = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (fault != std::errc() || end != text.data() + text.size())
@@ -74,10 +78,6 @@ Result<uint32_t> parse_layers(const std::string& text) {
   if (n == 0) return wrong_use("flag --gpu-layers: for 0 of them, use --device cpu");
   return n;
 }
-
-}  // namespace
-
-bool shares_work(const ModelFlags& flags) { return !flags.gpu_layers.empty() || flags.experts_on != "gpu"; }
 
 Result<std::optional<Placement>> chosen_placement(const ModelFlags& flags, const DeviceUse& use,
                                                   const std::shared_ptr<Device>& gpu,
@@ -95,7 +95,7 @@ Result<std::optional<Placement>> chosen_placement(const ModelFlags& flags, const
                        gpu->describe());
     placement = *found;
   } else if (!flags.gpu_layers.empty()) {
-    const uint32_t n = TRY(parse_layers(flags.gpu_layers));
+    const uint32_t n = TRY(parse_gpu_layers(flags.gpu_layers));
     placement.first_layers = n >= blocks ? 0 : blocks - n;
   }
   return placement == Placement{} ? std::optional<Placement>() : std::optional(placement);

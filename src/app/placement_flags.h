@@ -12,6 +12,8 @@ namespace brass::app {
 
 // Whether the flags name a placement at all; else a GPU does everything.
 bool shares_work(const ModelFlags& flags);
+// A number of blocks, 1 or more, as --gpu-layers gives it.
+Result<uint32_t> parse_gpu_layers(const std::string& text);
 
 // What the flags say for this model; nothing where the GPU does everything. "auto": as much on the GPU as it has memory
 // for; of experts, which a token reads few of, the CPU gets those first. Errors: what fits no model, or nothing that fits.

@@ -58,6 +58,7 @@ Result<> Engine::allocate() {
   ahead_positions_.reserve(o.sequences);
   ahead_tables_.reserve(o.sequences * graph.groups.size());
   ahead_states_.reserve(o.sequences);
+  chosen_.reserve(o.sequences);
   if (!model_->drafts.empty()) hidden_.reserve(size_t{o.chunk} * model_->info.embedding_length);
   return {};
 }

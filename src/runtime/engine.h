@@ -82,8 +82,8 @@ class Engine {
   // texts.
   Result<> append(SequenceId id, int32_t token);
   void want_logits(SequenceId id, LogitRows rows);  // or embeddings
-  // Of a sequence that wants choices: up to so many tokens will be appended, each the choice that the row before it made.
-  // So a step may be begun before they are asked for; where the text goes another way it leaves no trace.
+  // Of a sequence that wants choices: up to so many tokens will be appended, each what choice() gave of the row before
+  // it. So a step may be begun before they are asked for; where the text goes another way it leaves no trace.
   void expect_choices(SequenceId id, uint32_t tokens);
   // Whether the device chooses; else choice() reads the logits.
   bool device_chooses() const { return device_->caps().operations.contains(OpKind::kChoose); }
@@ -157,7 +157,7 @@ class Engine {
   Result<> run_ahead();
   Result<> begin_ahead();
   bool can_go_ahead(const Sequence& s) const;
-  bool is_as_expected();
+  bool is_as_expected() const;
   void take_ahead();
   void drop_ahead();
   void put_row(int32_t token, uint32_t position, int32_t owner, bool wanted);
@@ -196,6 +196,7 @@ class Engine {
   std::vector<int32_t> ahead_positions_;
   std::vector<PageTable> ahead_tables_;
   std::vector<StatePages> ahead_states_;
+  std::vector<int32_t> chosen_;  // [sequence of the step] what choice() gave of its row since; −1: nothing
   Prepared last_{nullptr, -1};
 };
 

@@ -1,8 +1,8 @@
 // Steps of an Engine that choose tokens, and are begun before it is known that the text takes them.
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
+#include "graph/choice.h"
 #include "runtime/engine.h"
 
 namespace brass {
@@ -15,13 +15,12 @@ Result<int32_t> Engine::choice(uint32_t row) {
     ENSURE(row < rows_.size(), "row {}", row);
     best = static_cast<int64_t>(device_->read(last_.handle, last_.plan->choice, row)[0]);
   } else {
-    const std::span<const float> all = logits(row);
-    const auto fault = std::ranges::find_if_not(all, [](float x) { return std::isfinite(x); });
-    best = fault != all.end() ? -1 - (fault - all.begin()) : std::ranges::max_element(all) - all.begin();
+    best = choice_of(logits(row));
   }
   if (best < 0)
     return fail_hint("the model file may be damaged, or this model overflows in this build's arithmetic",
                      "non-finite logits: the logit of token id {} is no finite number", -1 - best);
+  if (ahead_) chosen_[row] = static_cast<int32_t>(best);
   return static_cast<int32_t>(best);
 }
 
@@ -61,6 +60,7 @@ Result<> Engine::begin_ahead() {
   ahead_positions_.clear();
   ahead_tables_.clear();
   ahead_states_.clear();
+  chosen_.assign(in_batch_.size(), -1);
   for (const SequenceId id : in_batch_) {
     Sequence& s = at(id);
     const uint32_t next = s.processed + 1;
@@ -82,15 +82,14 @@ Result<> Engine::begin_ahead() {
 }
 
 // Whether what there is to do now is what was begun.
-bool Engine::is_as_expected() {
+bool Engine::is_as_expected() const {
   const auto waiting = std::ranges::count_if(
       sequences_, [](const Sequence& s) { return s.alive && s.processed < s.tokens.size(); });
   if (static_cast<size_t>(waiting) != in_batch_.size()) return false;
   for (size_t i = 0; i < in_batch_.size(); i++) {
     const Sequence& s = at(in_batch_[i]);
-    const Result<int32_t> chosen = choice(static_cast<uint32_t>(i));
-    if (!chosen || s.want != LogitRows::kChoice || s.want_hidden || s.tokens.size() != s.processed + 1 ||
-        s.tokens.back() != *chosen)
+    if (s.want != LogitRows::kChoice || s.want_hidden || s.tokens.size() != s.processed + 1 ||
+        s.tokens.back() != chosen_[i])
       return false;
   }
   return true;

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "base/check.h"
+#include "graph/choice.h"
 
 namespace brass::ref {
 
@@ -215,13 +216,7 @@ void softcap(const Run& run, const Op& op) {
 
 void choose(const Run& run, const Op& op) {
   const RowsView x = run.in(op, 0), y = run.out(op);
-  for (uint32_t r = 0; r < x.n; r++) {
-    const std::span<const float> row(x.row(r), x.width);
-    const auto fault = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); });
-    const auto best = fault == row.end() ? std::ranges::max_element(row) : fault;
-    const auto place = static_cast<float>(best - row.begin());
-    y.row(r)[0] = fault == row.end() ? place : -1 - place;
-  }
+  for (uint32_t r = 0; r < x.n; r++) y.row(r)[0] = static_cast<float>(choice_of({x.row(r), x.width}));
 }
 
 }  // namespace

@@ -102,6 +102,7 @@ class Context {
   Context() = default;
   friend class Buffer;
   Result<> create(VkPhysicalDevice physical, uint32_t family);
+  // context_memory.cpp
   Result<> find_heaps();
   Result<uint32_t> memory_type(uint32_t allowed, Memory memory, std::string_view what) const;
 

@@ -42,14 +42,15 @@ class ValueReader {
   Routine<bool> bare_key(std::string& out);
   Routine<bool> word(std::string& out);
   Routine<bool> number(std::string& out);
+  Routine<std::string> identifier();
+  Routine<bool> one_argument(std::string& out, const std::vector<std::string>& names, size_t index);
+  // value_strings.cpp
   Routine<bool> quoted(std::string& out, char quote);
   Routine<bool> ends_here(std::string& inside, char quote, bool* ends);
   Routine<bool> marked(std::string& out);
   Routine<bool> escape(std::string& out);
   Routine<bool> unicode_escape(std::string& out);
   Routine<int32_t> hex(int digits);
-  Routine<std::string> identifier();
-  Routine<bool> one_argument(std::string& out, const std::vector<std::string>& names, size_t index);
 
   Source& source_;
   Dialect dialect_;
