@@ -13,10 +13,9 @@ Raw load_unit(uint64_t row, uint u) {
   return Raw(begins_in_middle(at), uvec4(w.v[0], w.v[1], w.v[2], w.v[3]), w.v[4]);
 }
 Unit decode_unit(Raw r, uint u) {
-  const vec2 halves = unpackHalf2x16(r.words.x);
   Unit unit;
   iq4_codes(r.middle ? uvec4(r.words.yzw, r.last) : joined(true, r.words, r.last), unit.first, unit.second);
-  unit.scale = vec2(r.middle ? halves.y : halves.x);
+  unit.scale = vec2(half_of(r.middle, r.words.x));
   unit.low = vec2(0.0);
   return unit;
 }

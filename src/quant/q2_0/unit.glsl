@@ -17,8 +17,7 @@ uvec4 four_bytes(uint word) {
   return ((bytes * 0x1001u & 0x000f000fu) * 0x41u) & 0x03030303u;
 }
 Unit decode_unit(Raw r, uint u) {
-  const vec2 halves = unpackHalf2x16(r.d);
   const uvec2 q = r.middle ? r.words.yz : r.words.xy >> 16 | r.words.yz << 16;
-  return Unit(less_one(four_bytes(q.x)), less_one(four_bytes(q.y)), vec2(r.middle ? halves.y : halves.x), vec2(0.0));
+  return Unit(less_one(four_bytes(q.x)), less_one(four_bytes(q.y)), vec2(half_of(r.middle, r.d)), vec2(0.0));
 }
 #define NO_LOWS

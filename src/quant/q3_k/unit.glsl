@@ -25,9 +25,7 @@ Unit decode_unit(Raw r, uint u) {
   const uint nibbles = joined(r.middle, r.tail.x, r.tail.y) >> (4 * half_block + 8 * (u % 2)) & 0x000f000fu;
   const uint twos = joined(r.middle, r.tail.z, r.tail.w) >> (4 * half_block + pair + 8 * (u % 2)) & 0x00030003u;
   const uint scales = nibbles | twos << 4;
-  const vec2 halves = unpackHalf2x16(r.tail.w);
-  const float d = r.middle ? halves.y : halves.x;
   return Unit(codes_of(low, high), codes_of(low >> 2, high >> 1),
-              d * (vec2(scales & 255, scales >> 16) - 32.0), vec2(0.0));
+              half_of(r.middle, r.tail.w) * (vec2(scales & 255, scales >> 16) - 32.0), vec2(0.0));
 }
 #define NO_LOWS

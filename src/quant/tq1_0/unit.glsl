@@ -23,9 +23,8 @@ Unit decode_unit(Raw r, uint u) {
   const uint v = u % 8;
   const uvec4 first = joined(r.middle, r.first, r.last.x), second = joined(r.middle, r.second, r.last.y);
   const uint power = power_of_3(v < 5 ? v : 2 * v - 10);
-  const vec2 halves = unpackHalf2x16(r.last.z);
   return Unit(digits_of(first, uvec4(power)),
               digits_of(v < 7 ? second : second.wwww, v < 5 ? uvec4(power) : v < 7 ? uvec4(3 * power) : uvec4(1, 3, 9, 27)),
-              vec2(r.middle ? halves.y : halves.x), vec2(0.0));
+              vec2(half_of(r.middle, r.last.z)), vec2(0.0));
 }
 #define NO_LOWS

@@ -14,7 +14,6 @@ Raw load_unit(uint64_t row, uint u) {
 }
 Unit decode_unit(Raw r, uint u) {
   const uvec4 q = joined(r.middle, r.q, r.last) >> (4 * (u / 2 % 2));
-  const vec2 halves = unpackHalf2x16(r.d);
-  return Unit(less_one(q & 0x03030303u), less_one(q >> 2 & 0x03030303u), vec2(r.middle ? halves.y : halves.x), vec2(0.0));
+  return Unit(less_one(q & 0x03030303u), less_one(q >> 2 & 0x03030303u), vec2(half_of(r.middle, r.d)), vec2(0.0));
 }
 #define NO_LOWS

@@ -15,7 +15,7 @@ uvec4 book_pairs(uvec2 entry) {
 
 // 16 codes, none of them 0, with the signs of 16 bits: complement and add one, which carries into no other code.
 uvec4 with_signs(uvec4 codes, uint minus) {
-  const uvec4 bits = (uvec4(minus, minus >> 4, minus >> 8, minus >> 12) & 15u) * 0x00204081u & 0x01010101u;
+  const uvec4 bits = bytes_of_bits(minus);
   return (codes ^ bits * 255u) + bits;
 }
 // Four times seven bits of a word, a byte each.
