@@ -1,7 +1,6 @@
 // Code books of formats whose blocks name entries of one, for unit.glsl: entries are looked up whole, signs set for four
 // codes at once.
 uint u16_of_half(uint at) { return uint(Shorts(uint64_t(block_at)).v[at / 2]); }
-uvec4 bytes_of_word(uint word) { return uvec4(word, word >> 8, word >> 16, word >> 24) & 255u; }
 
 // Entries of four codes, of eight.
 uvec4 book_words(uvec4 entry) {
