@@ -8,8 +8,7 @@ const uint kApart = 1;
 Raw load_unit(uint64_t row, uint u) {
   const uint g = u % 8;
   block_at = Bytes(row + u / 8 * kBlockBytes);
-  return Raw(uvec2(u32_of_halves(2 + 8 * g), u32_of_halves(6 + 8 * g)), u32_of_halves(74 + 4 * g), u16_of_half(0),
-             u8(66 + g), u8(106 + g / 2));
+  return Raw(two_words_of_halves(2 + 8 * g), u32_of_halves(74 + 4 * g), u16_of_half(0), u8(66 + g), u8(106 + g / 2));
 }
 Unit decode_unit(Raw r, uint u) {
   const uint h = r.high;

@@ -3,20 +3,17 @@
 
 struct Raw {
   bool middle;
-  uvec4 words;
-  uint last;
+  Five words;
 };
 const uint kApart = 1;
 Raw load_unit(uint64_t row, uint u) {
   const uint64_t at = row + u * kBlockBytes;
-  Words w = words_around(at);
-  return Raw(begins_in_middle(at), uvec4(w.v[0], w.v[1], w.v[2], w.v[3]), w.v[4]);
+  return Raw(begins_in_middle(at), five_words(words_around(at), 0));
 }
 Unit decode_unit(Raw r, uint u) {
-  const vec2 halves = unpackHalf2x16(r.words.x);
   Unit unit;
-  iq4_codes(r.middle ? uvec4(r.words.yzw, r.last) : joined(true, r.words, r.last), unit.first, unit.second);
-  unit.scale = vec2(r.middle ? halves.y : halves.x);
+  iq4_codes(r.middle ? last_four(r.words) : joined(true, r.words), unit.first, unit.second);
+  unit.scale = vec2(half_of(r.middle, r.words.first.x));
   unit.low = vec2(0.0);
   return unit;
 }

@@ -9,10 +9,8 @@ struct Raw {
 const uint kApart = 1;
 Raw load_unit(uint64_t row, uint u) {
   Words w = Words(row + u / 2 * kBlockBytes);
-  const uint q = 1 + u % 2 * 4;
-  return Raw(w.v[0], uvec4(w.v[q], w.v[q + 1], w.v[q + 2], w.v[q + 3]));
+  return Raw(w.v[0], four_words(w, 1 + u % 2 * 4));
 }
-float scale_of_code(uint code) { return code == 127 ? 0.0 : unpackHalf2x16(code << 7).x * 128.0; }
 Unit decode_unit(Raw r, uint u) {
   const uint scales = r.scales >> (u % 2 * 16);
   uvec4 low, high;

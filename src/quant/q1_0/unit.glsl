@@ -11,13 +11,9 @@ Raw load_unit(uint64_t row, uint u) {
   return Raw(begins_in_middle(at), w.v[0], uvec2(w.v[u % 4], w.v[u % 4 + 1]));
 }
 // 1 where a bit is 1, else -1.
-uvec4 signs_of(uint bits) {
-  const uvec4 four = uvec4(bits, bits >> 4, bits >> 8, bits >> 12) & 15u;
-  return 0xffffffffu - (four * 0x00204081u & 0x01010101u) * 254u;
-}
+uvec4 signs_of(uint bits) { return 0xffffffffu - bytes_of_bits(bits) * 254u; }
 Unit decode_unit(Raw r, uint u) {
-  const vec2 halves = unpackHalf2x16(r.d);
   const uint bits = r.middle ? r.words.y : joined(true, r.words.x, r.words.y);
-  return Unit(signs_of(bits), signs_of(bits >> 16), vec2(r.middle ? halves.y : halves.x), vec2(0.0));
+  return Unit(signs_of(bits), signs_of(bits >> 16), vec2(half_of(r.middle, r.d)), vec2(0.0));
 }
 #define NO_LOWS

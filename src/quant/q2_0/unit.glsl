@@ -12,13 +12,9 @@ Raw load_unit(uint64_t row, uint u) {
   return Raw(begins_in_middle(at), w.v[0], uvec3(w.v[q], w.v[q + 1], w.v[q + 2]));
 }
 // A byte's four pairs of bits, each to a byte.
-uvec4 four_bytes(uint word) {
-  const uvec4 bytes = uvec4(word, word >> 8, word >> 16, word >> 24) & 255u;
-  return ((bytes * 0x1001u & 0x000f000fu) * 0x41u) & 0x03030303u;
-}
+uvec4 four_bytes(uint word) { return ((bytes_of_word(word) * 0x1001u & 0x000f000fu) * 0x41u) & 0x03030303u; }
 Unit decode_unit(Raw r, uint u) {
-  const vec2 halves = unpackHalf2x16(r.d);
   const uvec2 q = r.middle ? r.words.yz : r.words.xy >> 16 | r.words.yz << 16;
-  return Unit(less_one(four_bytes(q.x)), less_one(four_bytes(q.y)), vec2(r.middle ? halves.y : halves.x), vec2(0.0));
+  return Unit(less_one(four_bytes(q.x)), less_one(four_bytes(q.y)), vec2(half_of(r.middle, r.d)), vec2(0.0));
 }
 #define NO_LOWS

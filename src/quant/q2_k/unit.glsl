@@ -7,8 +7,7 @@ struct Raw {
 const uint kApart = 2;
 Raw load_unit(uint64_t row, uint u) {
   Words w = Words(row + u / 8 * kBlockBytes);
-  const uint q = 4 + u % 8 / 4 * 8 + 4 * (u % 2);
-  return Raw(uvec4(w.v[q], w.v[q + 1], w.v[q + 2], w.v[q + 3]), w.v[u % 8 / 2], w.v[20]);
+  return Raw(four_words(w, 4 + u % 8 / 4 * 8 + 4 * (u % 2)), w.v[u % 8 / 2], w.v[20]);
 }
 Unit decode_unit(Raw r, uint u) {
   const uvec4 q = r.q >> (4 * (u / 2 % 2));

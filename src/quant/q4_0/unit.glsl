@@ -6,7 +6,7 @@ struct Raw {
 const uint kApart = 1;
 Raw load_unit(uint64_t row, uint u) {
   block_at = Bytes(row + u * kBlockBytes);
-  return Raw(half_at(0), uvec4(u32_of_halves(2), u32_of_halves(6), u32_of_halves(10), u32_of_halves(14)));
+  return Raw(half_at(0), four_words_of_halves(2));
 }
 Unit decode_unit(Raw r, uint u) {
   return Unit(r.q & 0x0f0f0f0fu, r.q >> 4 & 0x0f0f0f0fu, vec2(r.d), vec2(8.0 * r.d));

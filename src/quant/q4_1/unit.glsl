@@ -6,7 +6,7 @@ struct Raw {
 const uint kApart = 1;
 Raw load_unit(uint64_t row, uint u) {
   Words block = Words(row + u * kBlockBytes);
-  return Raw(block.v[0], uvec4(block.v[1], block.v[2], block.v[3], block.v[4]));
+  return Raw(block.v[0], four_words(block, 1));
 }
 Unit decode_unit(Raw r, uint u) {
   const vec2 d = unpackHalf2x16(r.both);

@@ -6,10 +6,10 @@ struct Raw {
 const uint kApart = 1;
 Raw load_unit(uint64_t row, uint u) {
   Words block = Words(row + u * kBlockBytes);
-  return Raw(block.v[0], block.v[1], uvec4(block.v[2], block.v[3], block.v[4], block.v[5]));
+  return Raw(block.v[0], block.v[1], four_words(block, 2));
 }
 Unit decode_unit(Raw r, uint u) {
   const vec2 d = unpackHalf2x16(r.both);
-  return Unit((r.q & 0x0f0f0f0fu) | fifth_bits(r.high), (r.q >> 4 & 0x0f0f0f0fu) | fifth_bits(r.high >> 16), vec2(d.x),
-              vec2(-d.y));
+  return Unit((r.q & 0x0f0f0f0fu) | bytes_of_bits(r.high) << 4,
+              (r.q >> 4 & 0x0f0f0f0fu) | bytes_of_bits(r.high >> 16) << 4, vec2(d.x), vec2(-d.y));
 }

@@ -13,7 +13,7 @@ Eights load_eights(uint64_t row, uint step, uint c) {
 void halves_of(Eights e, uint step, uint c, out uvec4 first, out uvec4 second) {
   const bool upper = (step & 2) != 0;
   const uint shift = (step & 1) * 16, bit = (step & 3) * 2;
-  SCALES_OF_STEP(e.head, shift)
+  K_SCALES(e.head, upper, shift)
   const uvec2 low5 = (e.high >> bit & 0x01010101u) << 4, high5 = (e.high >> (bit + 1) & 0x01010101u) << 4;
   first = four_pairs((e.codes & 0x0f0f0f0fu) | low5, d.x * float(scales & 255), d.y * float(lows & 255));
   second = four_pairs((e.codes >> 4 & 0x0f0f0f0fu) | high5, d.x * float(scales >> 8 & 255), d.y * float(lows >> 8 & 255));

@@ -1,4 +1,5 @@
 // 32 values as int8 codes for products (unit_types.glsl says of what form): 16 low nibbles and the high ones of the same bytes.
+#include "k_scales.glsl"
 struct Raw {
   uvec4 head, high, q;
 };
@@ -10,10 +11,7 @@ Raw load_unit(uint64_t row, uint u) {
 Unit decode_unit(Raw r, uint u) {
   const bool upper = u % 8 >= 4;
   const uint shift = u / 2 % 2 * 16, bit = u % 8 / 2 * 2;
-  const uint scales = (upper ? (r.head.w & 0x0f0f0f0fu) | (r.head.y >> 2 & 0x30303030u) : r.head.y & 0x3f3f3f3fu) >> shift;
-  const uint lows =
-      (upper ? (r.head.w >> 4 & 0x0f0f0f0fu) | (r.head.z >> 2 & 0x30303030u) : r.head.z & 0x3f3f3f3fu) >> shift;
-  const vec2 d = unpackHalf2x16(r.head.x);
+  K_SCALES(r.head, upper, shift)
   const uvec4 high = r.high >> bit;
   return Unit((r.q & 0x0f0f0f0fu) | (high & 0x01010101u) << 4, (r.q >> 4 & 0x0f0f0f0fu) | (high & 0x02020202u) << 3,
               d.x * vec2(scales & 255, scales >> 8 & 255), d.y * vec2(lows & 255, lows >> 8 & 255));

@@ -6,8 +6,7 @@ struct Raw {
 const uint kApart = 1;
 Raw load_unit(uint64_t row, uint u) {
   Words block = Words(row + u * kBlockBytes);
-  return Raw(block.v[0], uvec4(block.v[1], block.v[2], block.v[3], block.v[4]),
-             uvec4(block.v[5], block.v[6], block.v[7], block.v[8]));
+  return Raw(block.v[0], four_words(block, 1), four_words(block, 5));
 }
 Unit decode_unit(Raw r, uint u) {
   return Unit(r.first, r.second, vec2(unpackHalf2x16(r.d).x), vec2(0.0));

@@ -2,16 +2,15 @@
 // last 16 values are four digits of four bytes.
 struct Raw {
   bool middle;
-  uvec4 first, second;
-  uvec3 last;  // behind the first, behind the second; d
+  Five first, second;
+  uint d;
 };
 const uint kApart = 1;
 Raw load_unit(uint64_t row, uint u) {
   const uint64_t at = row + u / 8 * kBlockBytes;
   Words w = words_around(at);
   const uint v = u % 8, a = v < 5 ? 0 : 8, b = v < 5 ? 4 : v < 7 ? 8 : 9;  // the four bytes come last of those of 9
-  return Raw(begins_in_middle(at), uvec4(w.v[a], w.v[a + 1], w.v[a + 2], w.v[a + 3]),
-             uvec4(w.v[b], w.v[b + 1], w.v[b + 2], w.v[b + 3]), uvec3(w.v[a + 4], w.v[b + 4], w.v[13]));
+  return Raw(begins_in_middle(at), five_words(w, a), five_words(w, b), w.v[13]);
 }
 uint power_of_3(uint n) { return ((n & 1) != 0 ? 3 : 1) * ((n & 2) != 0 ? 9 : 1) * ((n & 4) != 0 ? 81 : 1); }
 // A byte is a fraction in base 3: times the power its integer part is away, and three times the rest begins with the digit.
@@ -21,11 +20,10 @@ uvec4 digits_of(uvec4 q, uvec4 power) {
 }
 Unit decode_unit(Raw r, uint u) {
   const uint v = u % 8;
-  const uvec4 first = joined(r.middle, r.first, r.last.x), second = joined(r.middle, r.second, r.last.y);
+  const uvec4 first = joined(r.middle, r.first), second = joined(r.middle, r.second);
   const uint power = power_of_3(v < 5 ? v : 2 * v - 10);
-  const vec2 halves = unpackHalf2x16(r.last.z);
   return Unit(digits_of(first, uvec4(power)),
               digits_of(v < 7 ? second : second.wwww, v < 5 ? uvec4(power) : v < 7 ? uvec4(3 * power) : uvec4(1, 3, 9, 27)),
-              vec2(r.middle ? halves.y : halves.x), vec2(0.0));
+              vec2(half_of(r.middle, r.d)), vec2(0.0));
 }
 #define NO_LOWS

@@ -2,19 +2,17 @@
 // the same bytes.
 struct Raw {
   bool middle;
-  uvec4 q;
-  uint last, d;
+  Five q;
+  uint d;
 };
 const uint kApart = 2;
 Raw load_unit(uint64_t row, uint u) {
   const uint64_t at = row + u / 8 * kBlockBytes;
   Words w = words_around(at);
-  const uint q = u % 8 / 4 * 8 + 4 * (u % 2);
-  return Raw(begins_in_middle(at), uvec4(w.v[q], w.v[q + 1], w.v[q + 2], w.v[q + 3]), w.v[q + 4], w.v[16]);
+  return Raw(begins_in_middle(at), five_words(w, u % 8 / 4 * 8 + 4 * (u % 2)), w.v[16]);
 }
 Unit decode_unit(Raw r, uint u) {
-  const uvec4 q = joined(r.middle, r.q, r.last) >> (4 * (u / 2 % 2));
-  const vec2 halves = unpackHalf2x16(r.d);
-  return Unit(less_one(q & 0x03030303u), less_one(q >> 2 & 0x03030303u), vec2(r.middle ? halves.y : halves.x), vec2(0.0));
+  const uvec4 q = joined(r.middle, r.q) >> (4 * (u / 2 % 2));
+  return Unit(less_one(q & 0x03030303u), less_one(q >> 2 & 0x03030303u), vec2(half_of(r.middle, r.d)), vec2(0.0));
 }
 #define NO_LOWS

@@ -1,7 +1,6 @@
 // Code books of formats whose blocks name entries of one, for unit.glsl: entries are looked up whole, signs set for four
 // codes at once.
 uint u16_of_half(uint at) { return uint(Shorts(uint64_t(block_at)).v[at / 2]); }
-uvec4 bytes_of_word(uint word) { return uvec4(word, word >> 8, word >> 16, word >> 24) & 255u; }
 
 // Entries of four codes, of eight.
 uvec4 book_words(uvec4 entry) {
@@ -15,7 +14,7 @@ uvec4 book_pairs(uvec2 entry) {
 
 // 16 codes, none of them 0, with the signs of 16 bits: complement and add one, which carries into no other code.
 uvec4 with_signs(uvec4 codes, uint minus) {
-  const uvec4 bits = (uvec4(minus, minus >> 4, minus >> 8, minus >> 12) & 15u) * 0x00204081u & 0x01010101u;
+  const uvec4 bits = bytes_of_bits(minus);
   return (codes ^ bits * 255u) + bits;
 }
 // Four times seven bits of a word, a byte each.

@@ -6,15 +6,33 @@ struct Unit {
   vec2 scale, low;
 };
 
-// For formats with a fifth bit: four of them, one for each byte.
-uvec4 fifth_bits(uint bits) { return ((uvec4(bits, bits >> 4, bits >> 8, bits >> 12) & 15u) * 0x00204081u & 0x01010101u) << 4; }
+// Of a word: its bytes; its low 16 bits, four a word, each the lowest of a byte.
+uvec4 bytes_of_word(uint word) { return uvec4(word, word >> 8, word >> 16, word >> 24) & 255u; }
+uvec4 bytes_of_bits(uint bits) { return (uvec4(bits, bits >> 4, bits >> 8, bits >> 12) & 15u) * 0x00204081u & 0x01010101u; }
+
+// Words from a place on: four, or five, in which four lie that begin within a word.
+uvec4 four_words(Words from, uint at) { return uvec4(from.v[at], from.v[at + 1], from.v[at + 2], from.v[at + 3]); }
+struct Five {
+  uvec4 first;
+  uint last;
+};
+Five five_words(Words from, uint at) { return Five(four_words(from, at), from.v[at + 4]); }
+uvec4 last_four(Five words) { return uvec4(words.first.yzw, words.last); }
+// Where u32_of_halves reads (block.glsl).
+uvec2 two_words_of_halves(uint at) { return uvec2(u32_of_halves(at), u32_of_halves(at + 4)); }
+uvec4 four_words_of_halves(uint at) { return uvec4(two_words_of_halves(at), two_words_of_halves(at + 8)); }
 
 // Blocks whose size is no multiple of four are loaded by the aligned words that they lie in, from the one with the block's
-// first byte on, since these are half as many loads as halves are. Words that begin in the middle of those, if `split`:
+// first byte on, since these are half as many loads as halves are. Words that begin in the middle of those, if `split`, and
+// the half that such a word begins with:
 Words words_around(uint64_t block) { return Words(block & ~3ul); }
 bool begins_in_middle(uint64_t block) { return (uint(block) & 2) != 0; }
 uint joined(bool split, uint a, uint next) { return split ? a >> 16 | next << 16 : a; }
-uvec4 joined(bool split, uvec4 a, uint next) { return split ? a >> 16 | uvec4(a.yzw, next) << 16 : a; }
+uvec4 joined(bool split, Five a) { return split ? a.first >> 16 | last_four(a) << 16 : a.first; }
+float half_of(bool split, uint word) {
+  const vec2 halves = unpackHalf2x16(word);
+  return split ? halves.y : halves.x;
+}
 
 // Codes 0 … 3 less one, four a word.
 uvec4 less_one(uvec4 codes) { return codes + 0x7f7f7f7fu ^ 0x80808080u; }
