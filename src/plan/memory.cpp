@@ -118,21 +118,27 @@ Result<> check_order(const Plan& plan) {
   return {};
 }
 
+// In the order in which values are made, each against those that are still read: few of all.
 Result<> check_overlaps(const Plan& plan) {
-  std::vector<ValueId> stored;
-  for (ValueId v = 0; v < static_cast<ValueId>(plan.values.size()); v++)
-    if (plan.place(v).storage != Storage::kInternal) stored.push_back(v);
-  for (size_t i = 0; i < stored.size(); i++) {
-    const Placed& a = plan.place(stored[i]);
-    const Range ra = value_range(plan, stored[i]);
-    if (ra.end > plan.arena_bytes) return fail("'{}' lies past the arena", plan.value(stored[i]).name);
-    for (size_t j = i + 1; j < stored.size(); j++) {
-      const Placed& b = plan.place(stored[j]);
-      const Range rb = value_range(plan, stored[j]);
-      if (a.first <= b.last && b.first <= a.last && ra.begin < rb.end && rb.begin < ra.end)
-        return fail("'{}' and '{}' are live together and overlap in the arena", plan.value(stored[i]).name,
-                    plan.value(stored[j]).name);
-    }
+  struct Live {
+    ValueId value;
+    Range range;
+    uint32_t first, last;
+  };
+  std::vector<Live> stored, live;
+  for (ValueId v = 0; v < static_cast<ValueId>(plan.values.size()); v++) {
+    const Placed& p = plan.place(v);
+    if (p.storage != Storage::kInternal) stored.push_back({v, value_range(plan, v), p.first, p.last});
+  }
+  std::ranges::stable_sort(stored, {}, &Live::first);
+  for (const Live& b : stored) {
+    if (b.range.end > plan.arena_bytes) return fail("'{}' lies past the arena", plan.value(b.value).name);
+    std::erase_if(live, [&](const Live& a) { return a.last < b.first; });
+    for (const Live& a : live)
+      if (a.first <= b.last && a.range.begin < b.range.end && b.range.begin < a.range.end)
+        return fail("'{}' and '{}' are live together and overlap in the arena", plan.value(a.value).name,
+                    plan.value(b.value).name);
+    live.push_back(b);
   }
   return {};
 }
