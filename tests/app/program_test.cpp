@@ -1,4 +1,5 @@
 // The program as scripts see it: what it prints, what it says went wrong, its exit code.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -47,7 +48,7 @@ class Program : public testing::Test {
     const auto program =
         std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "brass";
     const int status =
-        std::system(fmt::format("{} {} <{} >{} 2>{}", program.string(), arguments, in, out, err).c_str());
+        std::system(fmt::format("{} <{} >{} 2>{} {}", program.string(), in, out, err, arguments).c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(out), read(err)};
   }
   std::string write(const std::string& name, const std::string& text) const {
@@ -65,8 +66,8 @@ class Program : public testing::Test {
 };
 
 TEST_F(Program, OneAnswerALineWhateverTheLineIs) {
-  const std::string odd = "\"ab\"\r\n\n\"\\ud800\"\n\"\xff\"\n\"a\\u0000b\"\n\"a\0b\"\n17\nnull\n{\n\"" +
-                          std::string(1 << 20, 'a') + "\"\n\"ab\"";
+  const std::string odd = "\"ab\"\r\n\n\"\\ud800\"\n\"\xff\"\n\"a\\u0000b\"\n\"a" + std::string(1, '\0') +
+                          "b\"\n17\nnull\n{\n\"" + std::string(1 << 20, 'a') + "\"\n\"ab\"";
   const Ran ran = run("tokenize " + vocabulary_ + " --jsonl -", odd);
   EXPECT_EQ(ran.code, 0) << ran.err;
   const auto lines = lines_of(ran.out);
@@ -97,7 +98,7 @@ TEST_F(Program, OutputThatDoesNotArriveIsAFailure) {
   const std::string messages = write("m.json", R"([{"role": "user", "content": "Hi"}])");
   for (const std::string& command :
        {"render " + template_ + " --messages " + messages, "tokenize " + vocabulary_ + " ab",
-        "tokenize " + vocabulary_ + " --decode --ids 1", "parse " + template_ + " --text-file " + messages,
+        "tokenize " + vocabulary_ + " --decode --ids 58", "parse " + template_ + " --text-file " + messages,
         "grammar check " + write("s.json", "{}")}) {
     ASSERT_EQ(run(command).code, 0) << command;
     expect(run(command + " >/dev/full"), 1, "brass: ");
@@ -107,10 +108,9 @@ TEST_F(Program, OutputThatDoesNotArriveIsAFailure) {
 
 TEST_F(Program, NothingThatIsGivenIsPassedOver) {
   const std::string file = write("x.json", "[]");
-  for (const std::string& flags :
-       {"", "ab --jsonl -", "ab --text-file x", "--ids 1", "--decode", "--decode ab", "--decode --ids 1 ab",
-        "--decode --ids 1 --jsonl -", "--text-file x --jsonl -"})
-    EXPECT_EQ(run("tokenize " + vocabulary_ + " " + flags).code, 2) << flags;
+  for (const char* flags : {"", "ab --jsonl -", "ab --text-file x", "--ids 1", "--decode", "--decode ab",
+                            "--decode --ids 1 ab", "--decode --ids 1 --jsonl -", "--text-file x --jsonl -"})
+    EXPECT_EQ(run(fmt::format("tokenize {} {}", vocabulary_, flags)).code, 2) << flags;
   EXPECT_EQ(run("grammar check " + file + " --jsonl -").code, 2);
   EXPECT_EQ(run("grammar check --jsonl - --instance " + file).code, 2);
   EXPECT_EQ(run("render " + template_ + " --messages " + file + " --jsonl -").code, 2);
