@@ -1,8 +1,13 @@
 #include "app/arguments.h"
 
+#include <fcntl.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <iostream>
 
 namespace brass::app {
 
@@ -50,9 +55,38 @@ void print_error(const Error& error) {
   if (!error.hint.empty()) std::fprintf(stderr, "  hint: %s\n", error.hint.c_str());
 }
 
+// Where a standard stream was closed, the next file that is opened would take its number, and what is printed would
+// go into that file: something that can be neither read nor written takes its place.
+void keep_standard_streams() {
+  for (const int stream : {0, 1, 2})
+    if (fcntl(stream, F_GETFD) == -1 && errno == EBADF) open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+}
+
+// What is still to be written is: only then is it known to have arrived.
+Result<> flush_output() {
+  std::cout.flush();
+  if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return fail("standard output: cannot be written");
+  return {};
+}
+
+// A word after flags that looks like flags: "-hello" is no wish for help.
+const char* dashed_word(std::span<char* const> words) {
+  for (const char* word : words) {
+    const std::string_view text = word;
+    if (text == "--") break;
+    if (text.size() > 2 && text.starts_with("-h")) return word;
+  }
+  return nullptr;
+}
+
+constexpr const char* kDashedHint =
+    "  hint: a text that begins with '-' goes behind '--', or into a flag as --flag=TEXT\n";
+
 int run_body(const Body& body) {
   try {
-    const Result<> result = body();
+    Result<> result = body();
+    if (result) result = flush_output();
     if (result) return 0;
     print_error(result.error());
     return result.error().wrong_use ? 2 : 1;
@@ -67,6 +101,7 @@ int run_body(const Body& body) {
 }  // namespace
 
 int run_program(int argc, char** argv, std::span<const Command> commands, const std::string& version) {
+  keep_standard_streams();
   CLI::App app("A local LLM engine that is fast, right, and honest about where the time goes.", "brass");
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
@@ -78,12 +113,19 @@ int run_program(int argc, char** argv, std::span<const Command> commands, const 
     Arguments arguments(*sub);
     bodies.emplace_back(sub, command.declare(arguments));
   }
+  const std::span<char* const> words(argv + 1, argc > 0 ? static_cast<size_t>(argc - 1) : 0);
+  if (const char* word = dashed_word(words)) {
+    std::fprintf(stderr, "The following argument was not expected: %s\n%s", word, kDashedHint);
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
     return app.exit(e);  // --help, --version
   } catch (const CLI::ParseError& e) {
     app.exit(e);
+    const auto dashed = [](std::string_view w) { return w.size() > 1 && w[0] == '-' && w[1] != '-'; };
+    if (std::ranges::any_of(words, dashed)) std::fprintf(stderr, "%s", kDashedHint);
     return 2;
   }
   for (const auto& [sub, body] : bodies)

@@ -3,7 +3,7 @@
 // Owns: the boundary to the command line library, which is included in arguments.cpp only.
 // Must not know: what any command does.
 // Invariants: wrong use (unknown flag, bad value, missing operand) exits with 2 and says which flag; --help
-// with 0.
+// with 0. Nothing exits with 0 whose output did not arrive.
 #pragma once
 
 #include <cstdint>

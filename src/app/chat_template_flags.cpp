@@ -10,7 +10,7 @@ namespace brass::app {
 using Json = nlohmann::ordered_json;
 
 void declare_template(Arguments& arguments, TemplateFlags& flags) {
-  declare_model(arguments, flags.model);
+  declare_model(arguments, flags.model, "a GGUF file, a template FILE.jinja, or the name of a stored model");
   arguments.option("--template", flags.template_name, "one of the model's named templates");
   arguments.option("--var", flags.vars,
                    "NAME=VALUE: one more variable; JSON if it parses, else a string (repeatable)");
@@ -52,6 +52,18 @@ Result<Json> template_vars(const TemplateFlags& flags) {
 
 Result<Json> read_json_file(const std::string& path) {
   return within(path, parse_json(TRY(read_text_file(path))));
+}
+
+Result<Json> read_tools_file(const std::string& path) {
+  const Json read = TRY(read_json_file(path));
+  if (!read.is_object()) {
+    if (read.is_array() || read.is_null()) return read;
+    return fail("{}: no array of tools, but {}", path, read.type_name());
+  }
+  if (!read.contains("tools")) return fail("{}: neither an array of tools nor an object with 'tools'", path);
+  const Json& list = read["tools"];
+  if (!list.is_array() && !list.is_null()) return fail("{}: its 'tools' are no array", path);
+  return Json(list);
 }
 
 void take_tokens(Json& vars, ChatOptions& options) {

@@ -28,6 +28,8 @@ Result<TemplateSource> read_template(const TemplateFlags& flags);
 // --var k=v: JSON if it parses, else a string.
 Result<nlohmann::ordered_json> template_vars(const TemplateFlags& flags);
 Result<nlohmann::ordered_json> read_json_file(const std::string& path);
+// An array of tools, or null: of a file that holds it, or a request with it.
+Result<nlohmann::ordered_json> read_tools_file(const std::string& path);
 // Takes bos_token and eos_token out of the variables and into the options.
 void take_tokens(nlohmann::ordered_json& vars, ChatOptions& options);
 

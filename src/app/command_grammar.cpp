@@ -1,12 +1,11 @@
 // brass grammar check: what a JSON Schema is as a grammar, and whether a text is in it.
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/json_lines.h"
 #include "app/session.h"
 #include "text/grammar/matcher.h"
 #include "text/grammar/schema.h"
-#include "text/json_guard.h"
 
 namespace brass::app {
 namespace {
@@ -48,32 +47,19 @@ Result<std::shared_ptr<grammar::CompiledGrammar>> compiled(const Json& schema,
   return grammar::compile(std::move(grammar), nullptr);
 }
 
-// {"schema": …, "instances": ["text", …]} to {"valid": [true, …]} or {"error": "…"}.
-Json check_line(const std::string& line, const GrammarCheckFlags& flags) {
-  const auto answer = [&]() -> Result<Json> {
-    const Json request = TRY(grammar::parse_schema(line));
-    if (!request.is_object() || !request.contains("schema")) return wrong_use("the line has no 'schema'");
-    const auto ready = TRY(compiled(request["schema"], flags));
-    Json valid = Json::array();
-    for (const Json& instance : request.value("instances", Json::array())) {
-      if (!instance.is_string()) return wrong_use("'instances': a list of texts");
-      valid.push_back(!TRY(judge(ready, instance.get<std::string>())));
-    }
-    return Json{{"valid", valid}};
-  };
-  const Result<Json> result = answer();
-  return result ? *result : Json{{"error", result.error().message}};
-}
-
-Result<> check_lines(const GrammarCheckFlags& flags) {
-  std::istringstream file;
-  if (flags.jsonl != "-") file.str(TRY(read_text_file(flags.jsonl)));
-  std::istream& lines = flags.jsonl == "-" ? std::cin : file;
-  for (std::string line; std::getline(lines, line);) {
-    fmt::print("{}\n", check_line(line, flags).dump(-1, ' ', false, Json::error_handler_t::replace));
-    std::fflush(stdout);
+// {"schema": …, "instances": ["text", …]} to {"valid": [true, …]}.
+Result<Json> check_line(const std::string& line, const GrammarCheckFlags& flags) {
+  const Json request = TRY(grammar::parse_schema(line));
+  if (!request.is_object() || !request.contains("schema")) return fail("the line has no 'schema'");
+  const auto ready = TRY(compiled(request["schema"], flags));
+  Json valid = Json::array();
+  const Json instances = request.value("instances", Json(Json::array()));
+  if (!instances.is_array()) return fail("'instances': a list of texts");
+  for (const Json& instance : instances) {
+    if (!instance.is_string()) return fail("'instances': a list of texts");
+    valid.push_back(!TRY(judge(ready, instance.get_ref<const std::string&>())));
   }
-  return {};
+  return Json{{"valid", valid}};
 }
 
 Result<std::shared_ptr<grammar::CompiledGrammar>> compiled_text(const std::string& text,
@@ -108,8 +94,10 @@ Result<> check_files(const GrammarCheckFlags& flags) {
 
 Result<> run_grammar(const GrammarCheckFlags& flags) {
   if (flags.action != "check") return wrong_use("'{}': the action is 'check'", flags.action);
+  if (!flags.jsonl.empty() && !(flags.schema.empty() && flags.instance.empty()))
+    return wrong_use("give a SCHEMA or --jsonl");
   if (!flags.jsonl.empty())
-    return flags.schema.empty() ? check_lines(flags) : wrong_use("give a SCHEMA or --jsonl");
+    return answer_texts(flags.jsonl, [&](const std::string& line) { return check_line(line, flags); });
   if (flags.schema.empty()) return wrong_use("give a SCHEMA, or --jsonl");
   return check_files(flags);
 }

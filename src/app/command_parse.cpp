@@ -92,10 +92,10 @@ constexpr int kRounds = 16;  // cuts that are tried
 
 Result<> run_parse(const ParseFlags& flags) {
   if (flags.splits < 0) return wrong_use("flag --stream-splits: {} is negative", flags.splits);
+  if (flags.text_file.empty()) return wrong_use("flag --text-file: is needed");
   const TemplateSource source = TRY(read_template(flags.source));
   Json vars = TRY(template_vars(flags.source));
-  const Json tools = flags.tools.empty() ? Json(nullptr) : TRY(read_json_file(flags.tools));
-  if (flags.text_file.empty()) return wrong_use("flag --text-file: is needed");
+  const Json tools = flags.tools.empty() ? Json(nullptr) : TRY(read_tools_file(flags.tools));
   const std::string text = TRY(read_text_file(flags.text_file));
   const auto loaded = TRY(within(flags.source.model.model, ChatTemplate::load(source.text)));
   ChatOptions options = chat_options(source.vocab);
@@ -104,8 +104,7 @@ Result<> run_parse(const ParseFlags& flags) {
   const calls::ReplyForm form = calls::find_format(*loaded, options);
   if (flags.format)
     fmt::print(stderr, "brass: format {}{}\n", form.format.family, form.in_reasoning ? ", in reasoning" : "");
-  const Json list = tools.is_object() && tools.contains("tools") ? tools["tools"] : tools;
-  const calls::ToolSet set(list);
+  const calls::ToolSet set(tools);
   const calls::ParsedMessage parsed = calls::parse_reply(form.format, set, {form.in_reasoning, 0}, text);
   const Json whole = message_json(parsed.content, parsed.reasoning, parsed.calls);
   Rng rng(1);

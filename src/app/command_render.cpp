@@ -75,13 +75,15 @@ Result<Request> request_of_flags(const RenderFlags& flags) {
   Request request{.vars = TRY(template_vars(flags.source)),
                   .generation_prompt = !flags.no_generation_prompt,
                   .raw = flags.raw};
-  if (!flags.tools.empty()) request.tools = TRY(read_json_file(flags.tools));
+  if (!flags.tools.empty()) request.tools = TRY(read_tools_file(flags.tools));
   if (!flags.context.empty()) request.context = TRY(read_json_file(flags.context));
   if (!flags.messages.empty()) request.messages = TRY(read_json_file(flags.messages));
+  if (!flags.messages.empty() && !request.messages.is_array() && !request.messages.contains("messages"))
+    return fail("{}: neither an array of messages nor an object with 'messages'", flags.messages);
   if (request.messages.is_object()) {  // a request: messages and tools together
     if (request.tools.is_null() && request.messages.contains("tools"))
       request.tools = request.messages["tools"];
-    request.messages = Json(request.messages.value("messages", Json::array()));
+    request.messages = Json(request.messages["messages"]);
   }
   return request;
 }
@@ -156,7 +158,7 @@ Body declare_render(Arguments& arguments) {
       "a file ('-': standard input, read as it comes) with one request a line: an object with "
       "messages or context, tools, vars, add_generation_prompt, raw; {\"text\"} or {\"error\"} a "
       "line comes out");
-  arguments.option("--tools", flags->tools, "JSON file: an array of tools");
+  arguments.option("--tools", flags->tools, "JSON file: an array of tools (or a request with tools)");
   arguments.option("--context", flags->context, "JSON file: all variables of a bare template");
   arguments.flag("--no-generation-prompt", flags->no_generation_prompt, "ends behind the last message");
   arguments.flag("--raw", flags->raw, "message shapes as given, without normalization");

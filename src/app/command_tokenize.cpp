@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 struct TokenizeFlags {
   ModelFlags model;
   std::optional<std::string> text;
-  std::string positional, text_file, jsonl, ids;
+  std::string text_file, jsonl;
+  std::optional<std::string> ids;
   bool special = false, no_bos = false, no_normalize = false, decode = false, json = false;
 };
 
@@ -65,8 +66,20 @@ Result<Json> answer_line(const Json& request, const TokenizeFlags& flags, const 
   return Json(tokenizer.encode(request.get_ref<const std::string&>(), encode_options(flags)));
 }
 
+// One text, or ids with --decode; nothing that is given is passed over.
+Result<> check_tokenize_flags(const TokenizeFlags& flags) {
+  const int texts = flags.text.has_value() + !flags.text_file.empty();
+  const int lines = !flags.jsonl.empty(), ids = flags.ids.has_value();
+  if (flags.decode && (texts != 0 || ids + lines != 1))
+    return wrong_use("flag --decode: give --ids, or --jsonl, and no text");
+  if (flags.decode) return {};
+  if (ids != 0) return wrong_use("flag --ids: goes with --decode");
+  if (texts + lines != 1) return wrong_use("give a TEXT, or --text-file, or --jsonl");
+  return {};
+}
+
 Result<> print_decoded(const TokenizeFlags& flags, const Tokenizer& tokenizer) {
-  const std::vector<int32_t> ids = TRY(parse_ids(flags.ids, "flag --ids"));
+  const std::vector<int32_t> ids = TRY(parse_ids(*flags.ids, "flag --ids"));
   TRY(check_ids(ids, tokenizer, "flag --ids"));
   const std::string text = tokenizer.decode(ids, flags.special);
   if (flags.json)
@@ -77,6 +90,7 @@ Result<> print_decoded(const TokenizeFlags& flags, const Tokenizer& tokenizer) {
 }
 
 Result<> run_tokenize(const TokenizeFlags& flags) {
+  TRY_VOID(check_tokenize_flags(flags));
   const std::unique_ptr<Tokenizer> tokenizer = TRY(open_vocabulary(flags));
   for (const std::string& warning : tokenizer->warnings())
     fmt::print(stderr, "brass: warning: {}\n", warning);
@@ -85,9 +99,6 @@ Result<> run_tokenize(const TokenizeFlags& flags) {
                         [&](const Json& request) { return answer_line(request, flags, *tokenizer); });
   }
   if (flags.decode) return print_decoded(flags, *tokenizer);
-  if (!flags.ids.empty()) return wrong_use("flag --ids: goes with --decode");
-  if (flags.text.has_value() == !flags.text_file.empty())
-    return wrong_use("give a TEXT, or --text-file, or --jsonl");
   const std::string text = flags.text ? *flags.text : TRY(read_text_file(flags.text_file));
   const std::vector<int32_t> ids = tokenizer->encode(text, encode_options(flags));
   if (flags.json) {

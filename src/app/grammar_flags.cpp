@@ -58,7 +58,8 @@ Result<> check_grammar_flags(const GrammarFlags& flags) {
 
 GrammarResult read_grammar(const GrammarFlags& flags) {
   if (flags.grammar) {
-    const std::string text = TRY(within("flag --grammar", read_text_file(*flags.grammar)));
+    std::string text = TRY(within("flag --grammar", read_text_file(*flags.grammar)));
+    if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // the mark that some editors put before UTF-8
     return blame(fmt::format("flag --grammar: {}", *flags.grammar),
                  is_lark(flags) ? grammar::grammar_from_lark(text) : grammar::grammar_from_gbnf(text));
   }

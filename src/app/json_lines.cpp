@@ -1,5 +1,6 @@
 #include "app/json_lines.h"
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,9 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json answer_to(const std::string& line, const AnswerLine& answer) {
-  const Result<Json> request = parse_json(line);
-  Result<Json> made = request ? answer(*request) : std::unexpected(request.error());
+Json answer_to(const std::string& line, const AnswerText& answer) {
+  Result<Json> made = answer(line);
   if (made) return std::move(*made);
   Json error = {{"error", made.error().message}};
   if (!made.error().hint.empty()) error["hint"] = made.error().hint;
@@ -24,8 +24,15 @@ Json answer_to(const std::string& line, const AnswerLine& answer) {
 }  // namespace
 
 Result<> answer_lines(const std::string& path, const AnswerLine& answer) {
+  return answer_texts(path,
+                      [&](const std::string& line) -> Result<Json> { return answer(TRY(parse_json(line))); });
+}
+
+Result<> answer_texts(const std::string& path, const AnswerText& answer) {
   std::ifstream file;
   if (path != "-") {
+    std::error_code unknown;
+    if (std::filesystem::is_directory(path, unknown)) return fail("{}: is a folder, not a file", path);
     file.open(path, std::ios::binary);
     if (!file) return fail("{}: cannot be opened", path);
   }

@@ -13,8 +13,11 @@
 namespace brass::app {
 
 using AnswerLine = std::function<Result<nlohmann::ordered_json>(const nlohmann::ordered_json& request)>;
+using AnswerText = std::function<Result<nlohmann::ordered_json>(const std::string& line)>;
 
 // `path`: "-" for standard input. Fails where lines cannot be read or answers not be written.
 Result<> answer_lines(const std::string& path, const AnswerLine& answer);
+// The same for who reads the line otherwise (numbers of any length, say).
+Result<> answer_texts(const std::string& path, const AnswerText& answer);
 
 }  // namespace brass::app

@@ -19,8 +19,8 @@
 
 namespace brass::app {
 
-void declare_model(Arguments& arguments, ModelFlags& flags) {
-  arguments.operand("MODEL", flags.model, "a GGUF file, or the name of a stored model (brass list)");
+void declare_model(Arguments& arguments, ModelFlags& flags, const std::string& what) {
+  arguments.operand("MODEL", flags.model, what);
   arguments.option("--store", flags.store, "folder of the model store");
 }
 

@@ -27,7 +27,8 @@ struct ModelFlags {
 };
 
 // MODEL, --store
-void declare_model(Arguments& arguments, ModelFlags& flags);
+void declare_model(Arguments& arguments, ModelFlags& flags,
+                   const std::string& what = "a GGUF file, or the name of a stored model (brass list)");
 // --device, --gpu, --isa, --threads, --context, --kv-type
 void declare_device(Arguments& arguments, ModelFlags& flags);
 

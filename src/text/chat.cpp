@@ -55,15 +55,21 @@ Result<Attempt> best_repair(const jinja::Template& source, const ChatTraits& tra
   return best;
 }
 
-// Some templates walk over the tools even where there are none: to them an empty list says the same.
+// Some templates walk over the tools even where there are none: to them an empty list says the same. Others go round for
+// ever over a type of null.
 Result<Attempt> best_attempt(const jinja::Template& source, const ChatTraits& traits,
                              const ordered_json& messages, const ordered_json& tools,
                              const ChatOptions& options) {
   Attempt best = TRY(best_repair(source, traits, messages, tools, options));
-  if (best.renders || !tools.is_null()) return best;
-  Attempt empty = TRY(best_repair(source, traits, messages, ordered_json::array(), options));
-  if (empty.renders) best = std::move(empty);
-  return best;
+  if (best.renders) return best;
+  const ordered_json others = tools.is_null() ? ordered_json::array() : without_null_types(tools);
+  if (others == tools) return best;
+  Attempt second = TRY(best_repair(source, traits, messages, others, options));
+  if (!second.renders) return best;
+  if (!tools.is_null())
+    second.notes.push_back(
+        "the template fails on types of null: tools are shown as if nothing could be null");
+  return second;
 }
 
 void warn(const Attempt& used, const ChatTraits& traits, std::vector<std::string>& warnings) {
@@ -86,6 +92,14 @@ Result<jinja::Rendered> render_with(const jinja::Template& source, const ChatTra
   return std::move(used.rendered);
 }
 
+Result<> check_tools(const ordered_json& tools) {
+  if (tools.is_null()) return {};
+  if (!tools.is_array()) return fail("tools must be a list, not {}", tools.type_name());
+  for (size_t i = 0; i < tools.size(); i++)
+    if (!tools[i].is_object()) return fail("tools[{}] must be an object, not {}", i, tools[i].type_name());
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ChatTemplate>> ChatTemplate::load(std::string_view source) {
@@ -98,12 +112,14 @@ Result<std::unique_ptr<ChatTemplate>> ChatTemplate::load(std::string_view source
 Result<jinja::Rendered> ChatTemplate::render(const ordered_json& messages, const ordered_json& tools,
                                              const ChatOptions& options) const {
   if (!options.normalize) return render_messages(*template_, messages, tools, options);
+  TRY(check_tools(tools));
   return render_with(*template_, traits_, messages, tools, options);
 }
 
 Result<jinja::Rendered> render_chat(const jinja::Template& source, const ordered_json& messages,
                                     const ordered_json& tools, const ChatOptions& options) {
   if (!options.normalize) return render_messages(source, messages, tools, options);
+  TRY(check_tools(tools));
   return render_with(source, probe(source), messages, tools, options);
 }
 

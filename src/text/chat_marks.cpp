@@ -18,7 +18,14 @@ Result<jinja::Rendered> render_messages(const jinja::Template& source, const ord
     context->set(jinja::frozen_string(name, true), std::move(value));
   };
   set("messages", jinja::from_json(messages, texts != nullptr ? &texts->numbers : nullptr));
-  set("tools", jinja::from_json(tools));
+  const Value offered = jinja::from_json(tools);
+  set("tools", offered);
+  const auto given = [&](const char* name) {
+    return options.extra_vars != nullptr && options.extra_vars->is_object() &&
+           options.extra_vars->contains(name);
+  };
+  // SmolLM3's template knows tools by names of its own.
+  if (options.normalize && !tools.is_null() && !given("python_tools")) set("xml_tools", offered);
   set("documents", Value::none());
   set("add_generation_prompt", Value::boolean(options.add_generation_prompt));
   set("bos_token", jinja::frozen_string(options.bos_token, true));

@@ -98,6 +98,7 @@ class Normalizer {
     if (!given.contains("role") || !given["role"].is_string())
       return fail("messages[{}].role must be a string", index);
     ordered_json message = given;
+    modernize(message, index);
     TRY(set_content(message, index));
     if (message.contains("tool_calls") && message["tool_calls"].empty())
       message.erase("tool_calls");  // or null
@@ -119,6 +120,18 @@ class Normalizer {
     return {};
   }
 
+  // One function_call, as clients wrote it before there were lists of calls, and its result, which has no id.
+  void modernize(ordered_json& message, size_t index) {
+    if (message.contains("function_call") && message["function_call"].is_object() && !has_calls(message)) {
+      function_id_ = fmt::format("call_{}", index);
+      message["tool_calls"] = ordered_json::array(
+          {{{"id", function_id_}, {"type", "function"}, {"function", message["function_call"]}}});
+    }
+    message.erase("function_call");
+    if (message["role"] == "function" && !message.contains("tool_call_id") && !function_id_.empty())
+      message["tool_call_id"] = function_id_;
+  }
+
   static Result<> set_content(ordered_json& message, size_t index) {
     if (!message.contains("content") || message["content"].is_null()) message["content"] = "";
     const ordered_json& content = message["content"];
@@ -126,6 +139,9 @@ class Normalizer {
       return fail("messages[{}].content must be a string, a list of parts or null, not {}", index,
                   content.type_name());
     }
+    if (content.is_array())  // a part that is a text alone
+      for (ordered_json& part : message["content"])
+        if (part.is_string()) part = {{"type", "text"}, {"text", part}};
     return {};
   }
 
@@ -344,6 +360,9 @@ class Normalizer {
       }
       ordered_json& before = merged.back();
       before["content"] = join_contents(before["content"], message["content"]);
+      if (message.contains("reasoning_content") && message["reasoning_content"].is_string())
+        before["reasoning_content"] = join_texts(before.value("reasoning_content", ""),
+                                                 message["reasoning_content"].get<std::string>());
       if (has_calls(message)) {
         if (!has_calls(before)) before["tool_calls"] = ordered_json::array();
         for (ordered_json& call : message["tool_calls"]) before["tool_calls"].push_back(std::move(call));
@@ -373,6 +392,7 @@ class Normalizer {
   std::map<std::string, size_t> pending_;       // id of a call that was split off → its message
   std::map<std::string, std::string> renamed_;  // ids as given → as the template wants them
   int named_ids_ = 0;
+  std::string function_id_;    // of the last function_call
   std::vector<size_t> apart_;  // messages that were split from the one before
 };
 
@@ -405,6 +425,20 @@ ordered_json normalize_tools(const ordered_json& tools, Repair repair) {
     if (!parameters.contains("properties")) parameters["properties"] = ordered_json::object();
   }
   return out;
+}
+
+ordered_json without_null_types(ordered_json tools) {
+  if (!tools.is_structured()) return tools;
+  for (ordered_json& inner : tools) inner = without_null_types(std::move(inner));
+  const auto type = tools.is_object() ? tools.find("type") : tools.end();
+  if (type == tools.end()) return tools;
+  if (type->is_array()) {
+    std::erase_if(type->get_ref<ordered_json::array_t&>(),
+                  [](const ordered_json& one) { return one == "null"; });
+    if (type->size() == 1) *type = ordered_json(type->front());
+  }
+  if (*type == "null" || (type->is_array() && type->empty())) tools.erase("type");
+  return tools;
 }
 
 }  // namespace brass

@@ -25,4 +25,7 @@ Result<nlohmann::ordered_json> normalize(const nlohmann::ordered_json& messages,
 // there is none.
 nlohmann::ordered_json normalize_tools(const nlohmann::ordered_json& tools, Repair repair);
 
+// Schemas of parameters as they are where nothing may be null.
+nlohmann::ordered_json without_null_types(nlohmann::ordered_json tools);
+
 }  // namespace brass

@@ -121,10 +121,17 @@ Result<Value> sequence_count(Runtime& rt, Args& args) {
 }
 
 Result<Value> sequence_index(Runtime& rt, Args& args) {
-  const Bound bound = TRY(bind(args, "index", {"self", "value"}, 2));
+  const Bound bound = TRY(bind(args, "index", {"self", "value", "start", "stop"}, 2));
   const auto& items = bound[0]->items().get();
-  for (size_t i = 0; i < items.size(); i++) {
-    if (TRY(equal(rt, items[i], *bound[1]))) return Value::integer(static_cast<Int>(i));
+  const auto size = static_cast<Int>(items.size());
+  const auto place = [&](size_t which, Int without) -> Result<Int> {
+    if (!bound.has(which)) return without;
+    const Int at = TRY(to_index(*bound[which], "the place"));
+    return std::clamp<Int>(at < 0 ? at + size : at, 0, size);
+  };
+  const Int stop = TRY(place(3, size));
+  for (Int i = TRY(place(2, 0)); i < stop; i++) {
+    if (TRY(equal(rt, items[static_cast<size_t>(i)], *bound[1]))) return Value::integer(i);
   }
   return fail("the value is not in the {}", type_name(*bound[0]));
 }
@@ -175,6 +182,7 @@ Result<Value> list_pop(Runtime& rt, Args& args) {
 }
 
 Result<Value> list_remove(Runtime& rt, Args& args) {
+  TRY(bind(args, "list.remove", {"self", "value"}, 2));
   const Value index = TRY(sequence_index(rt, args));
   args.positional[1] = index;
   TRY(list_pop(rt, args));

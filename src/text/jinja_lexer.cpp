@@ -137,7 +137,11 @@ class Lexer {
     return true;
   }
 
+  // What is opened by the last characters of the template is nothing, to Jinja2: here, and of raw blocks.
   Result<> comment(size_t tag) {
+    const size_t body = at_ + (next_is("-") || next_is("+") ? 1 : 0);
+    if (body == source_.size()) at_ = body;
+    if (at_ == source_.size()) return {};
     while (at_ < source_.size()) {
       if (close("#}")) return {};
       at_++;
@@ -156,6 +160,10 @@ class Lexer {
   }
 
   Result<> raw(size_t tag, size_t body) {
+    if (body == source_.size()) {
+      at_ = body;
+      return {};
+    }
     const bool line_starting = source_[body - 1] == '\n';
     for (size_t end = source_.find("{%", body); end != std::string::npos; end = source_.find("{%", end + 1)) {
       at_ = end + 2;

@@ -82,7 +82,11 @@ Result<Value> Loop::call(Runtime& rt, Args args) {
   return recurse_(*bound[0], depth_ + 1);
 }
 
-std::string Loop::repr() const { return fmt::format("<LoopContext {}>", index0_ + 1); }
+// The items of a generator are not counted for it.
+std::string Loop::repr() const {
+  const std::optional<size_t> length = jinja_length_ ? jinja_length_ : jinja::length(items_);
+  return fmt::format("<LoopContext {}{}>", index0_ + 1, length ? fmt::format("/{}", *length) : "");
+}
 
 Result<Value> Loop::cycle(const Args& args) const {
   const size_t count = args.positional.size() - 1;

@@ -206,7 +206,7 @@ void escape_json(std::string& out, std::string_view part, bool ensure_ascii) {
     const size_t i = c < 0x80 ? kFrom.find(static_cast<char>(c)) : std::string_view::npos;
     if (i != std::string_view::npos) {
       out += {'\\', kTo[i]};
-    } else if (c < 0x20 || (ensure_ascii && c >= 0x7F && c <= 0xFFFF && c != 0x7F)) {
+    } else if (c < 0x20 || (ensure_ascii && c >= 0x7F && c <= 0xFFFF)) {
       out += fmt::format("\\u{:04x}", static_cast<uint32_t>(c));
     } else if (ensure_ascii && c > 0xFFFF) {
       const auto n = static_cast<uint32_t>(c) - 0x10000;

@@ -340,7 +340,9 @@ class Binder {
     s.test_scope = inner.scope();
     s.test_target = copy_target(*s.target);
     TRY(expr(s.test_target, inner));
+    const bool outer = std::exchange(conditional_, false);
     TRY(expr(s.test, inner));
+    conditional_ = outer;
     s.test_slots = static_cast<uint32_t>(function.slots.size());
     return {};
   }

@@ -156,14 +156,57 @@ TEST(Mask, EqualsTryingEveryToken) {
   }
 }
 
-// Of objects that count their members, keys are told apart: also where one token ends a key and begins, or holds, the
-// next, and where a key is of a kind that has few.
-TEST(Mask, TokensWithTwoKeys) {
+// A vocabulary of all bytes and these pieces.
+VocabSpec spec_of(const std::set<std::string>& pieces) {
   VocabSpec spec = {.model = "llama", .tokens = {"<unk>"}, .kinds = {TokenKind::kUnknown}, .merges = {}};
   for (int i = 0; i < 256; i++) {
     spec.tokens.push_back(fmt::format("<0x{:02X}>", i));
     spec.kinds.push_back(TokenKind::kByte);
   }
+  for (const std::string& piece : pieces) {
+    spec.tokens.push_back(piece);
+    spec.kinds.push_back(TokenKind::kNormal);
+  }
+  spec.tokens.push_back("</s>");
+  spec.kinds.push_back(TokenKind::kControl);
+  spec.scores.assign(spec.tokens.size(), 0.0f);
+  spec.unk = 0;
+  spec.eos = static_cast<int32_t>(spec.tokens.size()) - 1;
+  spec.add_space_prefix = 0;
+  return spec;
+}
+
+// Every token tried in `replies` random texts that begin with `start`; how many that hold `mark` were taken.
+void try_all(const std::shared_ptr<CompiledGrammar>& compiled, const VocabSpec& spec, std::string_view start,
+             int replies, std::string_view mark, Rng& rng, size_t& marked) {
+  std::vector<uint64_t> bits((spec.tokens.size() + 63) / 64);
+  for (int reply = 0; reply < replies; ++reply) {
+    Matcher m(compiled);
+    std::string text(start);
+    ASSERT_TRUE(m.accept_bytes(start));
+    for (int step = 0; step < 12 && !m.must_end(); ++step) {
+      m.mask(bits);
+      std::vector<int32_t> allowed;
+      for (int32_t id = 0; id < static_cast<int32_t>(spec.tokens.size()); ++id) {
+        Matcher copy = m;
+        const bool taken = copy.accept_token(id);
+        const std::string& piece = spec.tokens[static_cast<size_t>(id)];
+        ASSERT_EQ(taken, bit(bits, id)) << "token '" << piece << "' after " << text;
+        if (!taken) continue;
+        if (id != spec.eos) allowed.push_back(id);
+        marked += piece.find(mark) != std::string::npos;
+      }
+      ASSERT_FALSE(allowed.empty()) << text;
+      const int32_t id = allowed[rng.below(allowed.size())];
+      ASSERT_TRUE(m.accept_token(id));
+      text += spec.tokens[static_cast<size_t>(id)];
+    }
+  }
+}
+
+// Of objects that count their members, keys are told apart: also where one token ends a key and begins, or holds, the
+// next, and where a key is of a kind that has few.
+TEST(Mask, TokensWithTwoKeys) {
   Rng rng(5);
   std::set<std::string> pieces;
   while (pieces.size() < 1500) {
@@ -177,20 +220,10 @@ TEST(Mask, TokensWithTwoKeys) {
       pieces.insert(first + "\":1,\"" + second + "\"");
     }
   }
-  for (const std::string& piece : pieces) {
-    spec.tokens.push_back(piece);
-    spec.kinds.push_back(TokenKind::kNormal);
-  }
-  spec.tokens.push_back("</s>");
-  spec.kinds.push_back(TokenKind::kControl);
-  spec.scores.assign(spec.tokens.size(), 0.0f);
-  spec.unk = 0;
-  spec.eos = static_cast<int32_t>(spec.tokens.size()) - 1;
-  spec.add_space_prefix = 0;
+  const VocabSpec spec = spec_of(pieces);
   const auto tokenizer = Tokenizer::create(spec);
   ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message;
   const auto trie = TokenTrie::create(**tokenizer);
-  std::vector<uint64_t> bits((spec.tokens.size() + 63) / 64);
   for (const char* keys : {"[ab]*", "(a|b|ab)?", "a{1,3}"}) {
     auto g = std::make_shared<Grammar>();
     Members members;
@@ -198,28 +231,50 @@ TEST(Mask, TokensWithTwoKeys) {
     members.min = 3;
     const NodeId root = g->object(std::move(members));
     ASSERT_TRUE(g->freeze(root).has_value());
-    const auto compiled = compile(g, trie);
     size_t two_keys = 0;
-    for (int reply = 0; reply < (kSanitized ? 2 : 12); ++reply) {
-      Matcher m(compiled);
-      ASSERT_TRUE(m.accept_bytes("{\""));
-      for (int step = 0; step < 12 && !m.must_end(); ++step) {
-        m.mask(bits);
-        std::vector<int32_t> allowed;
-        for (int32_t id = 0; id < static_cast<int32_t>(spec.tokens.size()); ++id) {
-          Matcher copy = m;
-          const bool taken = copy.accept_token(id);
-          ASSERT_EQ(taken, bit(bits, id))
-              << keys << ": token '" << spec.tokens[static_cast<size_t>(id)] << "'";
-          if (!taken) continue;
-          allowed.push_back(id);
-          two_keys += spec.tokens[static_cast<size_t>(id)].find("\":1,\"") != std::string::npos;
-        }
-        ASSERT_FALSE(allowed.empty());
-        ASSERT_TRUE(m.accept_token(allowed[rng.below(allowed.size())]));
-      }
-    }
+    try_all(compile(g, trie), spec, "{\"", kSanitized ? 2 : 12, "\":1,\"", rng, two_keys);
     EXPECT_GT(two_keys, 20u) << keys;
+  }
+}
+
+// Items that are all different, strings and numbers: also where a token ends one item and holds the next.
+TEST(Mask, TokensWithTwoItems) {
+  Rng rng(6);
+  std::set<std::string> pieces;
+  while (pieces.size() < 1200) {
+    std::string piece;
+    for (uint64_t left = 1 + rng.below(9); left > 0; --left) piece += "ab\",\"ab1,21]\\"[rng.below(13)];
+    pieces.insert(piece);
+  }
+  for (const std::string first : {"", "a", "b", "ab", "aa", "1", "2", "12"}) {
+    for (const std::string second : {"", "a", "b", "ab", "aa", "1", "2", "12"}) {
+      pieces.insert(first + "\",\"" + second + "\"");
+      pieces.insert(first + "," + second + ",");
+      pieces.insert("," + second + "]");
+    }
+  }
+  const VocabSpec spec = spec_of(pieces);
+  const auto tokenizer = Tokenizer::create(spec);
+  ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message;
+  const auto trie = TokenTrie::create(**tokenizer);
+  for (const char* texts : {"[ab]*", "(a|b|ab)?", "a{1,3}|b+|ab"}) {
+    for (const char* numbers : {"[12]{1,2}", "1[12]*"}) {
+      auto g = std::make_shared<Grammar>();
+      const NodeId quote = g->text("\"");
+      AnyOrder order;
+      order.distinct = true;
+      order.min = 2;
+      order.separator = g->text(",");
+      order.parts = {g->part_again({quote, quote, parsed(g->regexes(), texts), Spelling::kJsonString}),
+                     g->part_again({-1, g->sequence({}), parsed(g->regexes(), numbers), Spelling::kPlain})};
+      const NodeId root = g->sequence({g->text("["), g->any_order(order), g->text("]")});
+      ASSERT_TRUE(g->freeze(root).has_value());
+      size_t two_items = 0;
+      const auto compiled = compile(g, trie);
+      for (const char* start : {"[", "[1,\"a\",", "[\"ab\",\"b\",12,\""})
+        ASSERT_NO_FATAL_FAILURE(try_all(compiled, spec, start, kSanitized ? 1 : 4, ",", rng, two_items));
+      EXPECT_GT(two_items, 20u) << texts;
+    }
   }
 }
 

@@ -25,6 +25,7 @@ struct Expr {
   std::vector<Expr> parts;  // kRepeat: the body and, perhaps, a separator; kAnyOrder: parts, last a separator
   int min = 0, max = -1;    // kRepeat, kAnyOrder
   int rule = -1;
+  bool distinct = false;  // kAnyOrder: no key comes twice
   std::vector<bool> required,
       again;  // kAnyOrder; what comes again is a text, a class of keys and what is behind
 };
@@ -135,7 +136,7 @@ class Oracle {
         if (e.max >= 0 && count >= e.max) continue;
         for (size_t i = 0; i < all.size(); i++) {
           const bool there = (used >> i & 1) != 0;
-          if (there && (!all[i].again || std::popcount(used) < e.min)) continue;
+          if (there && (!all[i].again || e.distinct || std::popcount(used) < e.min)) continue;
           Relation& next = reached[{used | size_t{1} << i, std::min(count + 1, enough)}];
           const Relation more =
               both(next, then(count == 0 ? relation : then(relation, separator), all[i].relation));
@@ -268,6 +269,7 @@ class Maker {
     }
     e.min = static_cast<int>(rng_.below(3));
     e.max = rng_.below(2) == 0 ? -1 : e.min + 1;
+    e.distinct = rng_.below(2) == 0;
     e.parts.push_back(rng_.below(2) == 0 ? text(false) : text(true));
     return e;
   }
@@ -296,7 +298,8 @@ NodeId node_of(Grammar& g, const Expr& e) {
     case Expr::Kind::kRule:
       return g.rule(fmt::format("r{}", e.rule));
     case Expr::Kind::kAnyOrder: {
-      AnyOrder order{.parts = {}, .min = e.min, .max = e.max, .separator = parts.back()};
+      AnyOrder order{
+          .parts = {}, .min = e.min, .max = e.max, .separator = parts.back(), .distinct = e.distinct};
       for (size_t i = 0; i < e.required.size(); i++) {
         if (!e.again[i]) {
           order.parts.push_back({parts[i], e.required[i], {}});

@@ -62,7 +62,74 @@ TEST(SchemaKeywords, SchemasAsTheyArePublished) {
       {R"({"t": "a", "y": 1})", R"({"t": "c", "x": 1})", "3"});
 }
 
+// Texts are told apart by what they say, numbers by their values.
+TEST(SchemaKeywords, ItemsThatAreAllDifferent) {
+  expect_verdicts(R"({"type": "array", "items": {"type": "string"}, "uniqueItems": true})",
+                  {"[]", R"([""])", R"(["a", "ab", "b", "", "aé", "a🙂"])", R"(["\u0061b", "\n", "n"])"},
+                  {R"(["a", "a"])", R"(["ab", "x", "\u0061b"])", R"(["", ""])", R"(["é", "x", "\u00e9"])",
+                   R"(["🙂", "\ud83d\ude42"])", R"(["\n", "\u000a"])", R"(["a", 1])", R"(["a",])"});
+  expect_verdicts(
+      R"({"type": "array", "items": {"type": "string", "pattern": "^(a|b+)$"}, "uniqueItems": true, "minItems": 2})",
+      {R"(["a", "b"])", R"(["bbb", "a", "b", "bb"])", R"(["\u0062b", "b"])"},
+      {R"(["a"])", R"(["a", "a"])", R"(["b", "bb", "\u0062"])", R"(["b", "bb", "b"])", "[]"});
+  expect_verdicts(
+      R"({"type": "array", "items": {"type": ["number", "string", "null", "boolean"]}, "uniqueItems": true})",
+      {R"([1, "1", 1.5, null, true, false, "true", -1, 10, 100, 0])", "[1.0, 1.5]", "[1e2, 10]", "[-0.0, 10]",
+       "[0.25, 0.5, 2.05, 20.5, 2.5, -2.5]"},
+      {"[1, 1.0]", "[100, 1e2]", "[0, -0]", "[-0.0, 0.0]", "[null, null]", "[1.5, 15e-1]", "[1, 11, 2, 11]"});
+  expect_verdicts(
+      R"({"items": {"type": "integer", "minimum": 1, "maximum": 5}, "uniqueItems": true, "maxItems": 4})",
+      {"[1, 5, 3, 2]", "[]", "3", R"({"a": [1]})"}, {"[1, 2, 3, 4, 5]", "[1, 2, 1.0]", "[6]", "[1,1]"});
+  expect_verdicts(
+      R"({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 2}, "uniqueItems": true,
+      "minItems": 3})",
+      {}, {"[1, 2]", "[1, 2, 1]", "[1, 2, 3]", "[]"});
+  std::string letters;
+  for (int i = 0; i < 80; i++) letters += fmt::format("{}\"v{}\"", i == 0 ? "" : ",", i);
+  expect_verdicts(R"({"type": "array", "items": {"enum": [)" + letters + R"(, null]}, "uniqueItems": true})",
+                  {"[" + letters + ", null]", R"(["v1", "v10", null, "v79"])"},
+                  {"[" + letters + R"(, "v3"])", R"(["v80"])", R"(["v1", "v10", "v1"])", "[null, null]"});
+  expect_verdicts(
+      R"({"properties": {"a": {"type": "array", "items": {"$ref": "#/$defs/n"}, "uniqueItems": true},
+      "b": {"type": "array", "items": {"type": "array", "items": {"$ref": "#/$defs/n"}, "uniqueItems": true}}},
+      "$defs": {"n": {"type": "string"}}})",
+      {R"({"a": ["x"], "b": [["x"], ["x", "y"], []]})"}, {R"({"b": [["x"], ["x", "x"]]})"});
+}
+
+// Schemas that no value fulfils, where that shows only in the grammar.
+TEST(SchemaKeywords, WhatNothingFulfils) {
+  for (
+      const char* schema :
+      {R"({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": true, "minItems": 3})",
+       R"({"$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "required": ["n"]}}})",
+       R"({"type": "array", "items": {"type": "string", "pattern": "^[ab]$"}, "uniqueItems": true, "minItems": 3})"}) {
+    expect_verdicts(schema, {}, {"[]", "[1, 2]", "{}", R"({"n": {}})", R"(["a", "b"])"});
+    const auto written = compiled(schema, {});
+    ASSERT_FALSE(written) << schema;
+    EXPECT_EQ(written.error().message, "#: no value fulfils the schema");
+  }
+}
+
+// What is told apart is bounded: behind it, a text is not judged.
+TEST(SchemaKeywords, ManyItemsThatAreAllDifferent) {
+  const auto ready = compiled(R"({"type": "array", "items": {"type": "string"}, "uniqueItems": true})");
+  ASSERT_TRUE(ready);
+  std::string text = "[\"0\"";
+  for (int i = 1; i < 900; i++) text += fmt::format(",\"{}\"", i);
+  EXPECT_TRUE(judge(*ready, text + "]"));
+  EXPECT_FALSE(judge(*ready, text + ",\"450\"]"));
+  for (int i = 900; i < 1100; i++) text += fmt::format(",\"{}\"", i);
+  Matcher matcher(*ready);
+  EXPECT_FALSE(matcher.accept_bytes(text + "]"));
+  EXPECT_TRUE(matcher.limited());
+}
+
 TEST(SchemaKeywords, WhatCannotBeEnforcedIsRefusedByName) {
+  expect_refused(
+      R"({"properties": {"a": {"type": "array", "uniqueItems": true}, "b": {"items": {"anyOf": [{}]}}}})",
+      {"uniqueItems", "#/properties/a:"});
+  expect_refused(R"({"prefixItems": [{"type": "string"}], "uniqueItems": true, "items": {"type": "string"}})",
+                 {"uniqueItems", "#:"});
   expect_refused(R"({"properties": {"a": {"uniqueItems": true}}})", {"uniqueItems", "#/properties/a"});
   expect_refused(R"({"$ref": "https://example.com/s.json"})", {"$ref", "https://example.com/s.json"});
   expect_refused(R"({"multipleOf": 0.123456789})", {"multipleOf"});
@@ -103,8 +170,15 @@ TEST(SchemaKeywords, FormatsAreEnforced) {
 // Generation spells as programs do: nothing that a model could go on with for ever.
 TEST(SchemaKeywords, GenerationIsTerse) {
   const SchemaOptions options;
-  expect_verdicts(R"({"type": "integer"})", {"1", "-20"}, {"1.0", " 1", "01"}, options);
-  expect_verdicts(R"({"type": "number", "minimum": 0})", {"1", "1.0", "0.25"}, {"1.00", "0.250"}, options);
+  const auto writes = [&](const char* schema, std::string_view text) {
+    Matcher matcher(*compiled(schema, options));  // the text as it is
+    return matcher.accept_bytes(text) && matcher.can_end();
+  };
+  for (const char* text : {"1", "-20"}) EXPECT_TRUE(writes(R"({"type": "integer"})", text)) << text;
+  for (const char* text : {"1.0", " 1", "01"}) EXPECT_FALSE(writes(R"({"type": "integer"})", text)) << text;
+  constexpr const char* kNumber = R"({"type": "number", "minimum": 0})";
+  for (const char* text : {"1", "1.0", "0.25"}) EXPECT_TRUE(writes(kNumber, text)) << text;
+  for (const char* text : {"1.00", "0.250"}) EXPECT_FALSE(writes(kNumber, text)) << text;
   expect_verdicts(R"({"type": "array", "items": {"type": "null"}})",
                   {"[null,null]", "[null, null]", "[\n  null\n]"}, {"[  null]", "[\n\n null]"}, options);
   SchemaOptions compact = options;

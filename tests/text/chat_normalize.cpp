@@ -106,6 +106,37 @@ TEST(ChatNormalize, IdsThatNameFunctions) {
   EXPECT_EQ(out.text, "q<functions.f:0>{}<functions.g:7>{}r of functions.g:7s of functions.f:0");
 }
 
+// What clients wrote before there were lists of calls.
+TEST(ChatNormalize, OneFunctionCallIsACall) {
+  const std::string source =
+      "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% for c in m.tool_calls or [] %}<{{ c.id }}{{ "
+      "c.function.name }}{{ c.function.arguments|tojson }}>{% endfor %}{% if m.role == 'tool' %} of {{ "
+      "m.tool_call_id }}{% endif %}{% endfor %}";
+  const auto out = chat(source, R"([{"role":"user","content":"q"},{"role":"assistant","content":null,
+      "function_call":{"name":"f","arguments":"{\"x\": 1}"}},{"role":"function","name":"f","content":"r"},
+      {"role":"assistant","content":"a","function_call":null}])");
+  EXPECT_EQ(out.text, "[user]q[assistant]<call_1f{\"x\": 1}>[tool]r of call_1[assistant]a");
+}
+
+TEST(ChatNormalize, PartsThatAreTextsAloneAreShown) {
+  const std::string source =
+      "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}"
+      "{% if p.type == 'text' %}({{ p.text }}){% endif %}{% endfor %}{% endif %}{% endfor %}";
+  EXPECT_EQ(chat(source, R"([{"role":"user","content":["a",{"type":"text","text":"b"}]}])").text, "(a)(b)");
+}
+
+TEST(ChatNormalize, MessagesThatAreJoinedKeepTheirReasoning) {
+  const std::string source =
+      "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ "
+      "raise_exception('alternate') }}{% endif %}[{{ m.role }}]{{ m.content }}{{ m.reasoning_content }}"
+      "{% endfor %}";
+  EXPECT_EQ(chat(source, R"([{"role":"user","content":"q"},{"role":"assistant","content":"a"},
+      {"role":"assistant","content":"b","reasoning_content":"r"},
+      {"role":"assistant","content":"c","reasoning_content":"s"}])")
+                .text,
+            "[user]q[assistant]a\n\nb\n\ncr\n\ns");
+}
+
 // Templates that refuse a kind of part, show the first part alone, or look into a list that is empty.
 TEST(ChatNormalize, ContentsBecomePlainWhereTheirPartsAreRefused) {
   const std::string refusing =
@@ -161,6 +192,33 @@ TEST(ChatNormalize, TextsInOtherWordsAreShown) {
   EXPECT_TRUE(shown.warnings.empty());
 }
 
+// As Hermes 3's, which goes round for ever over a type that it does not know.
+TEST(ChatNormalize, TypesOfNullAreLeftOutWhereTheTemplateFailsOnThem) {
+  const std::string source =
+      "{% for t in tools or [] %}{{ t.function.name }} {{ t.function.description }}{% for k, p in "
+      "t.function.parameters.properties.items() %}{% if p.type == "
+      "'null' or "
+      "'null' in p.type %}{{ raise_exception('null') }}{% endif %}{{ k }}:{{ p.type }}{{ p.enum }} {% endfor "
+      "%}"
+      "{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}";
+  const auto out =
+      chat(source, R"([{"role":"user","content":"q"}])",
+           R"([{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{
+      "a":{"type":["string","null"],"enum":["x",null]},"b":{"type":["null","integer","string"]},"c":{"type":"null"}}}}}])");
+  EXPECT_EQ(out.text, "f a:string['x', None] b:['integer', 'string'] c: q");
+  ASSERT_EQ(out.warnings.size(), 1u);
+  EXPECT_NE(out.warnings[0].find("types of null"), std::string::npos);
+}
+
+// As SmolLM3's template calls them.
+TEST(ChatNormalize, ToolsUnderAnotherName) {
+  const auto out =
+      chat("{% for t in xml_tools or [] %}<{{ t.function.name }}>{% endfor %}{{ messages[0].content }}",
+           R"([{"role":"user","content":"q"}])", R"([{"type":"function","function":{"name":"f"}}])");
+  EXPECT_EQ(out.text, "<f>q");
+  EXPECT_TRUE(out.warnings.empty());
+}
+
 TEST(ChatNormalize, WrongInputNamesItsField) {
   EXPECT_NE(chat(kChatml, "{}").text.find("messages must be a list"), std::string::npos);
   EXPECT_NE(chat(kChatml, R"([{"content":"x"}])").text.find("messages[0].role"), std::string::npos);
@@ -168,6 +226,8 @@ TEST(ChatNormalize, WrongInputNamesItsField) {
             std::string::npos);
   EXPECT_NE(chat(kChatml, R"([{"role":"assistant","tool_calls":[5]}])").text.find("messages[0].tool_calls"),
             std::string::npos);
+  EXPECT_NE(chat(kChatml, "[]", "{}").text.find("tools must be a list"), std::string::npos);
+  EXPECT_NE(chat(kChatml, "[]", R"([{},"x"])").text.find("tools[1] must be an object"), std::string::npos);
 }
 
 }  // namespace

@@ -49,11 +49,15 @@ TEST(JinjaLanguage, WhitespaceControl) {
       {"{# c #}\nx{#- y -#}\n z", "xz"},
       {"{% raw %}{{ x }}{% endraw %}\ny", "{{ x }}y"},
       {"a\r\nb\rc\n\n", "a\nb\nc\n"},
+      {"a{#", "a"},
+      {"a{#-\n", "a"},
+      {"a{% raw %}\n", "a"},
   });
 }
 
 TEST(JinjaLanguage, Loops) {
   check({
+      {"{% for x in [5, 6] %}{{ loop }}{% endfor %}", "<LoopContext 1/2><LoopContext 2/2>"},
       {"{% for x in 'abc' %}{{ loop.index }}{{ x }}{% if not loop.last %},{% endif %}{% endfor %}",
        "1a,2b,3c"},
       {"{% for a, b in {'x': 1}.items() %}{{ a }}={{ b }}{% endfor %}", "x=1"},
@@ -143,7 +147,14 @@ TEST(JinjaLanguage, FiltersAndTests) {
        "[('a', 2), ('b', 1)] x a\n  b"},
       {"{{ {'a': [1, 1.0, none, 'é\"<']}|tojson }}", "{\"a\": [1, 1.0, null, \"é\\\"<\"]}"},
       {"{{ [1, {}]|tojson(indent=2) }}", "[\n  1,\n  {}\n]"},
+      {"{{ '\\x7f~\\x80é'|tojson(ensure_ascii=true) }}{{ '\\x7f'|tojson }}",
+       "\"\\u007f~\\u0080\\u00e9\"\"\x7f\""},
       {"{{ 1|frobnicate }}", "error: template line 1, column 6: no filter named 'frobnicate'"},
+      {"{% if true %}{% for a in [] if a|frobnicate %}{% endfor %}{% endif %}",
+       "error: template line 1, column 34: no filter named 'frobnicate'"},
+      {"{% if false %}{{ 1|frobnicate }}{% endif %}", ""},
+      {"{{ [1, 2, 1].index(1, 1) }} {{ (1, 2, 1).index(1, -2) }} {{ ['a'].index('a', -9, 5) }}", "2 2 0"},
+      {"{{ [1, 2, 1].index(1, 1, 2) }}", "error: template line 1, column 19: the value is not in the list"},
       {"{{ '42.9'|int }} {{ 'x'|int(7) }} {{ 'ff'|int(0, 16) }} {{ '1e3'|float }}", "42 7 255 1000.0"},
   });
 }

@@ -65,6 +65,7 @@ Result<std::vector<std::vector<Dispatch>>> lower_text(Outline& outline, const Pl
   const Batch batch = text.batch();
   const BatchLayout layout = lay_out(batch, outline.pools);
   PromptUse use;
+  ValueId unplaced = -1;
   return lower_plan({.plan = plan,
                      .weights = outline.weights,
                      .pools = outline.pools,
@@ -78,7 +79,8 @@ Result<std::vector<std::vector<Dispatch>>> lower_text(Outline& outline, const Pl
                      .t = static_cast<uint32_t>(text.ids.size()),
                      .r = static_cast<uint32_t>(text.rows.size()),
                      .partial = 256,
-                     .pages = static_cast<uint32_t>(text.pages.size())});
+                     .pages = static_cast<uint32_t>(text.pages.size()),
+                     .unplaced = unplaced});
 }
 
 }  // namespace

@@ -150,15 +150,18 @@ void join_texts(Grammar::Impl& grammar, Node& choice) {
 
 // What may come in any order reads something.
 void check_parts(const Grammar::Impl& grammar, const Node& node) {
-  for (const AnyOrder::Part& part : grammar.orders[static_cast<size_t>(node.object)].parts) {
+  const AnyOrder& order = grammar.orders[static_cast<size_t>(node.object)];
+  for (const AnyOrder::Part& part : order.parts) {
     ENSURE(!grammar.at(part.body).nullable, "a part that may come in any order matches the empty text");
-    ENSURE(!part.again || !grammar.at(part.again->behind).nullable, "nothing ends a key");
+    ENSURE(!part.again || order.distinct || !grammar.at(part.again->behind).nullable, "nothing ends a key");
     ENSURE(!part.again || part.again->before < 0 || !grammar.at(part.again->before).nullable,
            "what stands before a key matches the empty text");
   }
 }
 
 }  // namespace
+
+bool Grammar::matches_nothing() const { return impl_->nothing; }
 
 Result<> Grammar::freeze(NodeId root) {
   Impl& grammar = *impl_;
@@ -175,6 +178,7 @@ Result<> Grammar::freeze(NodeId root) {
   remove_left_recursion(grammar, reachable);
   reachable = reachable_nodes(grammar, root);
   remove_unproductive(grammar, reachable);
+  grammar.nothing = !grammar.at(root).productive;
   TRY_VOID(check_productive(grammar));
   reachable = reachable_nodes(grammar, root);
   find_nullable(grammar, reachable);

@@ -71,6 +71,9 @@ struct AnyOrder {
   int min = 0;            // count of different parts, or keys of such that come again
   int max = -1;           // count of all; -1: no bound
   NodeId separator = -1;  // between two; -1: none
+  // No key of a part that comes again comes twice; else only the first `min` are told apart. What is behind such a key may
+  // be nothing, where keys are numbers, and the separator and what follows the whole read none of their characters.
+  bool distinct = false;
 };
 
 class Grammar {
@@ -98,6 +101,7 @@ class Grammar {
 
   // Checks, simplifies and closes the grammar. Errors name the rule.
   Result<> freeze(NodeId root);
+  bool matches_nothing() const;  // which is why freeze() failed
 
   struct Impl;  // grammar_impl.h
   const Impl& impl() const { return *impl_; }

@@ -61,7 +61,7 @@ struct Grammar::Impl {
   std::vector<AnyOrder> orders;
   std::map<std::string, NodeId, std::less<>> rules;
   NodeId root = -1;
-  bool frozen = false;
+  bool frozen = false, nothing = false;
   mutable std::mutex mutex;
 
   Node& at(NodeId id) { return nodes[static_cast<size_t>(id)]; }

@@ -167,6 +167,10 @@ Result<std::shared_ptr<const Grammar>> grammar_from_schema(const Json& schema, c
     root = grammar->sequence({space, root, space});
   }
   Result<> frozen = grammar->freeze(root);
+  if (grammar->matches_nothing()) {  // an item that needs itself, more items than there are
+    if (options.nothing_is_an_error) return nothing_fits();
+    return nullptr;
+  }
   if (!frozen) return refused(std::move(frozen).error().within("#"));
   return grammar;
 }
@@ -203,7 +207,8 @@ Result<std::string> spell_out_numbers(std::string_view json) {
              (is_digit(json[end]) || std::string_view("+-.eE").find(json[end]) != std::string_view::npos))
         end++;
       const std::string_view number = json.substr(i, end - i);
-      if (number_end(number, 0) == number.size() && number.find_first_of("eE") != std::string_view::npos) {
+      const bool plain = number.find_first_of(".eE") == std::string_view::npos && number != "-0";
+      if (!plain && number_end(number, 0) == number.size()) {
         out += schema::plain(TRY(schema::parse_decimal(number)));
         i = end;
         continue;

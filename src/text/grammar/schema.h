@@ -110,9 +110,9 @@ Result<NodeId> json_value_node(Grammar& grammar, const SchemaOptions& options = 
 // The white space of `options`, or the empty text.
 NodeId json_space_node(Grammar& grammar, JsonSpace space);
 
-// The text with its numbers written without exponents: 1.5e3 becomes 1500. The set of spellings of, say, the integers is
-// not a context-free language once there are exponents, so instances are judged in this form. What is not JSON is left
-// as it is.
+// The text with its numbers written in one way: 1.5e3 becomes 1500, and 2.0 becomes 2. The set of spellings of, say, the
+// integers is not a context-free language once there are exponents, and equal items are told by their texts, so instances
+// are judged in this form. What is not JSON is left as it is.
 Result<std::string> spell_out_numbers(std::string_view json);
 
 }  // namespace brass::grammar

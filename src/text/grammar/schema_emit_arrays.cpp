@@ -101,7 +101,7 @@ Result<NodeId> Emitter::array(const Case& of) {
   const std::optional<ArrayShape> shape = TRY(solver_.array(of));
   if (!shape) return grammar_.choice({});
   if (shape->repeats)
-    return wrong_use("{}: keyword 'not' over 'uniqueItems' is not supported", solver_.last_place());
+    return wrong_use("{}: keyword 'not' over 'uniqueItems' is not supported", reader_.pointer(shape->place));
   if (shape->unique || !shape->contains.empty()) return counted_array(*shape);
   return plain_array(*shape);
 }
@@ -140,9 +140,8 @@ Result<NodeId> Emitter::counted_array(const ArrayShape& shape) {
     std::vector<FormulaId> items = shape.prefix;
     if (shape.max < 0 || shape.max > static_cast<int>(shape.prefix.size())) items.push_back(shape.rest);
     const auto listed = TRY(solver_.listed(f_.any_of(std::move(items))));
-    if (!listed)
-      return wrong_use("{}: keyword 'uniqueItems': supported where the items are a few listed values",
-                       solver_.last_place());
+    if (!listed && shape.prefix.empty() && shape.contains.empty()) return distinct_array(shape);
+    if (!listed) return not_distinct(shape);
     values = *listed;
   }
   const Counter counter(shape, f_, std::move(values));

@@ -129,17 +129,23 @@ RegexId Emitter::spoken(RegexId strings) {
 
 // A string, between quotes or the marks that stand for them. Such a mark ends a string where a value can end.
 NodeId Emitter::quoted(RegexId strings) {
+  const AnyOrder::Key text = quoted_text(strings);
+  const NodeId inside = grammar_.terminal(text.regex, text.spelling);
+  const NodeId json = grammar_.sequence({text.before, inside, text.behind});
+  return options_.dialect.python ? grammar_.choice({json, single_quoted(strings)}) : json;
+}
+
+AnyOrder::Key Emitter::quoted_text(RegexId strings) {
   const std::string& mark = options_.dialect.quote;
   if (mark.empty()) {
-    const NodeId inside = grammar_.terminal(spoken(strings), Spelling::kJsonString);
-    const NodeId json = grammar_.sequence({grammar_.text("\""), inside, grammar_.text("\"")});
-    return options_.dialect.python ? grammar_.choice({json, single_quoted(strings)}) : json;
+    const NodeId quote = grammar_.text("\"");
+    return {quote, quote, spoken(strings), Spelling::kJsonString};
   }
   RegexArena& arena = sets_.regexes;
   const RegexId behind = arena.set({{U',', U','}, {U':', U':'}, {U']', U']'}, {U'}', U'}'}});
   const RegexId ended = arena.concat(std::array{arena.all(), arena.literal(mark), behind, arena.all()});
   const NodeId quote = options_.dialect.quote_is_control ? grammar_.control(mark) : grammar_.text(mark);
-  return grammar_.sequence({quote, grammar_.terminal(arena.without(spoken(strings), ended)), quote});
+  return {quote, quote, arena.without(spoken(strings), ended), Spelling::kPlain};
 }
 
 NodeId Emitter::single_quoted(RegexId strings) {
@@ -169,13 +175,13 @@ Result<NodeId> Emitter::number(NumberId set) {
   if (shortest && set == sets_.numbers.all())
     return numbers_[set] = grammar_.terminal(TRY(sets_.regexes.parse(kAnyNumber, RegexSyntax::kFull)));
   const Automaton automaton = shortest ? TRY(sets_.numbers.shortest(set)) : sets_.numbers.automaton(set);
-  return numbers_[set] = in_order(automaton) ? number_text(automaton) : number_rules(automaton);
+  const auto order = in_order(automaton);
+  return numbers_[set] = order ? grammar_.terminal(number_regex(automaton, *order)) : number_rules(automaton);
 }
 
 // Without loops but those of one state, an automaton is an expression of its own size.
-NodeId Emitter::number_text(const Automaton& automaton) {
+RegexId Emitter::number_regex(const Automaton& automaton, const std::vector<int32_t>& order) {
   RegexArena& arena = sets_.regexes;
-  const std::vector<int32_t> order = *in_order(automaton);
   std::vector<RegexId> from(automaton.next.size(), -1);
   for (size_t i = order.size(); i-- > 0;) {
     const auto state = static_cast<size_t>(order[i]);
@@ -190,7 +196,7 @@ NodeId Emitter::number_text(const Automaton& automaton) {
     }
     from[state] = arena.concat(std::array{loop, arena.any_of(ways)});
   }
-  return grammar_.terminal(from[0]);
+  return from[0];
 }
 
 NodeId Emitter::number_rules(const Automaton& automaton) {

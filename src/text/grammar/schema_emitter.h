@@ -26,7 +26,7 @@ class Emitter {
   Result<> define(FormulaId id, NodeId rule);
   Result<std::vector<NodeId>> scalars(FormulaId id);
   Result<NodeId> number(NumberId set);
-  NodeId number_text(const Automaton& automaton);
+  RegexId number_regex(const Automaton& automaton, const std::vector<int32_t>& order);
   NodeId number_rules(const Automaton& automaton);
   Result<NodeId> string(StringId set);
   NodeId word(const char* json, const char* python);
@@ -37,6 +37,10 @@ class Emitter {
   Result<NodeId> plain_array(const ArrayShape& shape);
   Result<NodeId> counted_array(const ArrayShape& shape);
   NodeId brackets(NodeId body, bool may_be_empty);
+  std::unexpected<Error> not_distinct(const ArrayShape& shape) const;
+  Result<NodeId> distinct_array(const ArrayShape& shape);
+  Result<> add_distinct_numbers(FormulaId item, const ArrayShape& shape, AnyOrder& order);
+  Result<> add_distinct_strings(FormulaId item, AnyOrder& order);
 
   // schema_emit_objects.cpp
   Result<NodeId> object(const Case& of);
@@ -57,6 +61,7 @@ class Emitter {
   Result<NodeId> counted_object(const ObjectShape& shape);
   Result<NodeId> object_with_some(const Case& of, const ObjectShape& shape);
   NodeId quoted(RegexId strings);
+  AnyOrder::Key quoted_text(RegexId strings);  // the text between its quotes
   bool bare() const { return !options_.dialect.quote.empty(); }
   NodeId single_quoted(RegexId strings);
   RegexId bare_key(RegexId keys);  // those of them that can be bare

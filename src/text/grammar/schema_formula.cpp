@@ -120,9 +120,9 @@ FormulaId Formulas::negated(const Formula& f) {
     case Kind::kContains:
       return outside_counts(Kind::kContains, f, types::kArray);
     case Kind::kUnique:
-      return of_type(types::kArray, {make({Kind::kRepeats, 0, 0, 0, {}})});
+      return of_type(types::kArray, {make({Kind::kRepeats, f.a, 0, 0, {}})});
     case Kind::kRepeats:
-      return of_type(types::kArray, {make({Kind::kUnique, 0, 0, 0, {}})});
+      return of_type(types::kArray, {make({Kind::kUnique, f.a, 0, 0, {}})});
     case Kind::kKey:
       return of_type(types::kObject, {make({Kind::kRequired, f.a, 0, 0, {}}),
                                       make({Kind::kKey, f.a, 0, 0, {negate(f.parts[0])}})});

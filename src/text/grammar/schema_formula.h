@@ -33,7 +33,7 @@ enum class Kind : uint8_t {
   kItems,     // all items from a on do
   kLength,    // a to b items (b -1: no bound)
   kContains,  // a to b of the items from c on fulfil parts[0]
-  kUnique,    // no two items are equal
+  kUnique,    // no two items are equal, says schema a
   kRepeats,   // two are
   kKey,       // the value at key a, if there is one, fulfils parts[0]
   kKeys,      // all values whose keys are in the key set a do

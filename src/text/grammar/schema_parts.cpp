@@ -50,7 +50,7 @@ Result<FormulaId> Reader::max_items(const At& at, const Json& value) {
 
 Result<FormulaId> Reader::unique_items(const At& at, const Json& value) {
   if (!value.is_boolean()) return refuse(at, "uniqueItems", "it is neither true nor false");
-  return value.get<bool>() ? f_.make({Kind::kUnique, 0, 0, 0, {}}) : f_.yes();
+  return value.get<bool>() ? f_.make({Kind::kUnique, at.place, 0, 0, {}}) : f_.yes();
 }
 
 Result<FormulaId> Reader::properties(const At& at, const Json& value) {

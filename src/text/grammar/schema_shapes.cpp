@@ -40,8 +40,8 @@ Result<bool> Solver::add_items(const Case& of, ArrayShape& shape) {
   for (const FormulaId id : of) {
     const Formula f = f_[id];
     if (f.kind == Kind::kLength) shape.min = std::max(shape.min, f.a), at_most(shape.max, f.b);
-    if (f.kind == Kind::kUnique) shape.unique = true;
-    if (f.kind == Kind::kRepeats) shape.repeats = true;
+    if (f.kind == Kind::kUnique) shape.unique = true, shape.place = f.a;
+    if (f.kind == Kind::kRepeats) shape.repeats = true, shape.place = f.a;
     if (f.kind == Kind::kItem) prefix = std::max(prefix, static_cast<size_t>(f.a) + 1);
     if (f.kind == Kind::kItems) from.emplace_back(f.a, f.parts[0]);
     if (f.kind != Kind::kContains) continue;

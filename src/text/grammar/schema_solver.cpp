@@ -233,6 +233,13 @@ bool Solver::is_nothing(FormulaId id) {
   return nothing_[id] = result;
 }
 
+Result<bool> Solver::only_scalars(FormulaId id) {
+  for (const Composite type : {Composite::kArray, Composite::kObject})
+    for (const Case& one : TRY(cases(id, type)))
+      if (!is_dead(one, type)) return false;
+  return true;
+}
+
 Result<std::optional<std::vector<FormulaId>>> Solver::listed(FormulaId id) {
   std::vector<FormulaId> out;
   const int32_t mask = TRY(constants(id));
@@ -242,9 +249,7 @@ Result<std::optional<std::vector<FormulaId>>> Solver::listed(FormulaId id) {
   const auto* strings_in = sets_.strings.finite(TRY(strings(id)));
   if (numbers_in == nullptr || strings_in == nullptr) return std::nullopt;
   if (out.size() + numbers_in->size() + strings_in->size() > kMaxListed) return std::nullopt;
-  for (const Composite type : {Composite::kArray, Composite::kObject})
-    for (const Case& one : TRY(cases(id, type)))
-      if (!is_dead(one, type)) return std::nullopt;
+  if (!TRY(only_scalars(id))) return std::nullopt;
   const std::vector<Decimal> values = *numbers_in;
   const std::vector<std::string> texts = *strings_in;
   for (const Decimal& value : values)

@@ -29,6 +29,7 @@ struct ArrayShape {
   int min = 0, max = -1;
   std::vector<Contains> contains;
   bool unique = false, repeats = false;
+  int32_t place = 0;  // of the schema that says one of these
 };
 
 // The case of an object, put together.
@@ -73,6 +74,8 @@ class Solver {
   // True only where no value is left; never an error: what is not known is not nothing.
   bool is_nothing(FormulaId id);
 
+  // Whether there is no array and no object among the values.
+  Result<bool> only_scalars(FormulaId id);
   // All values, where they are few and listed: as formulas of one value each.
   Result<std::optional<std::vector<FormulaId>>> listed(FormulaId id);
 

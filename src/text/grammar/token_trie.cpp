@@ -206,15 +206,17 @@ bool may_hold_two_keys(std::string_view piece) {
   return true;
 }
 
-// The same where keys stand between other marks.
+// The same where keys stand between other marks, or are numbers with one character between them.
 bool may_hold_two_parts(std::string_view piece) {
-  const auto ends_key = [](char c) {
-    return c >= 0 && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-           c != '_';
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto ends_key = [&](char c) {
+    return c >= 0 && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !digit(c) && c != '_';
   };
   const auto first = std::find_if(piece.begin(), piece.end(), ends_key);
   const auto second = first == piece.end() ? first : std::find_if(first + 1, piece.end(), ends_key);
-  return second != piece.end() && second + 1 != piece.end();
+  const auto numbers =
+      std::adjacent_find(piece.begin(), piece.end(), [&](char a, char b) { return ends_key(a) && digit(b); });
+  return second != piece.end() || numbers != piece.end();
 }
 
 // The classes that strings and free text are made of.

@@ -40,7 +40,7 @@ Walk::Walk(const Grammar::Impl& grammar) : grammar_(grammar), sets_(1), table_(1
 
 size_t Walk::bytes() const {
   return sets_.size() * (sizeof(Set) + 16) + pool_.size() * sizeof(Item) + step_tables_ * 1024 +
-         (seen_.size() + taken_.size()) * 200;
+         (seen_.size() + taken_.size() + tracked_.size()) * 200 + key_bytes_;
 }
 
 SetId Walk::intern(Items& items) {
@@ -115,6 +115,11 @@ void Walk::collect(std::span<SetId* const> roots) {
       pool.push_back(item);
     }
   }
+  collect_keys(pool);
+  for (const Set& set : kept)  // numbers are another order
+    std::sort(pool.begin() + static_cast<std::ptrdiff_t>(set.begin),
+              pool.begin() + static_cast<std::ptrdiff_t>(set.begin + set.count),
+              [](const Item& l, const Item& r) { return frame_order(l) < frame_order(r); });
   kept[kDead].next = std::move(sets_[kDead].next);
   kept[kDead].after = kDead;
   sets_ = std::move(kept);

@@ -118,16 +118,18 @@ class Walk {
   // Which parts of an AnyOrder were there; which may come.
   struct Taken {
     int order = 0;
-    int count = 0;                                     // of parts; no more than matters
-    std::vector<bool> used, allowed;                   // by part
-    std::vector<std::pair<int, std::u32string>> keys;  // of parts that come again, while their number matters
-    bool closes = false, any = false;                  // it may end here; a part may come
+    int count = 0;                    // of parts; no more than matters
+    std::vector<bool> used, allowed;  // by part
+    std::vector<std::pair<int, int>>
+        keys;  // of parts that come again, while they matter: part, number of the text
+    bool closes = false, any = false;  // it may end here; a part may come
   };
   struct Tracked {
     int pattern = 0;  // or part
     RegexId regex = -1;
     uint32_t spelling = 0;
-    std::u32string key;  // so far, or kNameless
+    std::u32string key;    // so far, or kNameless
+    bool forgets = false;  // a part's: it becomes kNameless once no key that was there begins so
   };
   static constexpr char32_t kNoCharacter[] = {0x110000};
   static constexpr std::u32string_view kNameless = {kNoCharacter, 1};
@@ -175,8 +177,14 @@ class Walk {
   // walk_order.cpp
   uint32_t first_taken(int order);
   uint32_t take_part(uint32_t taken, size_t part);
+  static std::string name_of(const Taken& taken);
   uint32_t intern_taken(Taken taken);
+  void collect_keys(std::span<Item> pool);
   uint32_t take_key(uint32_t taken, size_t part, const std::u32string& key);
+  std::vector<std::u32string_view> alike(uint32_t taken, const Tracked& key) const;
+  bool has_others(RegexId regex, size_t rivals);
+  bool step_new_key(Tracked& tracked, Spelling spelling, uint8_t byte,
+                    std::vector<std::u32string_view> rivals);
   int64_t keys_left(const Taken& taken, size_t part, int64_t enough);
   void find_allowed(Taken& taken);
   void enter_part(NodeId id, uint32_t taken, SetId below, Items& out);
@@ -198,6 +206,9 @@ class Walk {
   std::unordered_map<std::string, uint32_t> tracked_by_key_;
   std::vector<Taken> taken_;
   std::unordered_map<std::string, uint32_t> taken_by_key_;
+  std::deque<std::u32string> key_texts_;  // of Taken, by number
+  std::unordered_map<std::u32string, int> key_numbers_;
+  size_t key_bytes_ = 0;                            // of what was there, and of keys
   std::unordered_map<int32_t, CharClass> classes_;  // by set of points and spelling
   std::deque<Loop> loops_;                          // a reference stays good
   std::unordered_map<uint64_t, SetId> relaxed_;     // by set and length

@@ -222,9 +222,15 @@ Walk::Loop Walk::terminal_loop(const Item& item) {
 // The characters of a key without a name leave it as a terminal would be left.
 Walk::Loop Walk::item_loop(const Item& item) {
   if (item.kind == FrameKind::kTerminal) return terminal_loop(item);
-  if (item.kind != FrameKind::kTracked || tracked_[item.y].key != kNameless) return {};
+  const bool member = item.kind == FrameKind::kTracked, part = item.kind == FrameKind::kPartKey;
+  if ((!member && !part) || tracked_[item.y].key != kNameless) return {};
   const Tracked& key = tracked_[item.y];
-  return terminal_loop({FrameKind::kTerminal, static_cast<int32_t>(Spelling::kJsonString),
+  const Spelling spelling = member ? Spelling::kJsonString
+                                   : grammar_.orders[static_cast<size_t>(taken_[item.x].order)]
+                                         .parts[static_cast<size_t>(key.pattern)]
+                                         .again->spelling;
+  if (spelling == Spelling::kPlain) return {};  // what is behind may begin with a character of the key
+  return terminal_loop({FrameKind::kTerminal, static_cast<int32_t>(spelling),
                         static_cast<uint32_t>(key.regex), key.spelling, 0, kDead});
 }
 

@@ -198,10 +198,14 @@ uint32_t Walk::intern_tracked(Tracked tracked) {
   append_bytes(key, tracked.pattern);
   append_bytes(key, tracked.regex);
   append_bytes(key, tracked.spelling);
+  append_bytes(key, tracked.forgets);
   for (const char32_t point : tracked.key) append_bytes(key, point);
   const auto [found, fresh] =
       tracked_by_key_.try_emplace(std::move(key), static_cast<uint32_t>(tracked_.size()));
-  if (fresh) tracked_.push_back(std::move(tracked));
+  if (fresh) {
+    key_bytes_ += found->first.size() * 2;
+    tracked_.push_back(std::move(tracked));
+  }
   return found->second;
 }
 
@@ -215,7 +219,10 @@ SetId Walk::nameless(SetId set) {
   for (Item& item : all) {
     if (!reads_key(item)) continue;
     Tracked tracked = tracked_[item.y];
-    tracked.key = std::u32string(kNameless);
+    if (item.kind == FrameKind::kPartKey && !alike(item.x, tracked).empty())
+      tracked.forgets = true;
+    else
+      tracked.key = std::u32string(kNameless);
     item.y = intern_tracked(std::move(tracked));
   }
   return nameless_[set] = intern(all);
