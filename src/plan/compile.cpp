@@ -136,12 +136,17 @@ void choose_private(Plan& plan) {
   }
 }
 
+// A value lies inside its step where that reads all there is to read of it. One that nothing reads (a convolution, say, of
+// which only the state is wanted) has a place, for its program writes it.
 void find_lifetimes(Plan& plan) {
   plan.placed.assign(plan.values.size(), Placed{});
-  std::vector<bool> made(plan.values.size(), false);
+  std::vector<bool> made(plan.values.size(), false), read(plan.values.size(), false);
   for (uint32_t s = 0; s < plan.steps.size(); s++) {
     for (const uint32_t o : plan.steps[s].ops) {
-      for (const ValueId v : plan.ops[o].in) plan.placed[static_cast<size_t>(v)].last = s;
+      for (const ValueId v : plan.ops[o].in) {
+        plan.placed[static_cast<size_t>(v)].last = s;
+        read[static_cast<size_t>(v)] = true;
+      }
       for (const ValueId v : plan.ops[o].out) {
         plan.placed[static_cast<size_t>(v)].first = plan.placed[static_cast<size_t>(v)].last = s;
         made[static_cast<size_t>(v)] = true;
@@ -152,7 +157,7 @@ void find_lifetimes(Plan& plan) {
     plan.placed[static_cast<size_t>(v)].last = static_cast<uint32_t>(plan.steps.size());
   for (size_t v = 0; v < plan.values.size(); v++) {
     Placed& p = plan.placed[v];
-    if (!made[v] || p.first == p.last) continue;  // internal
+    if (!made[v] || (p.first == p.last && read[v])) continue;
     p.storage = plan.steps[p.first].in_private ? Storage::kPrivate : Storage::kArena;
   }
 }
@@ -167,8 +172,6 @@ void mark_folded(Plan& plan) {
   }
 }
 
-// A value that nothing reads still needs a place when a kernel must write it; values inside a joined step do
-// not.
 void size_value(const Plan& plan, const Value& value, Placed& placed) {
   const uint32_t rows = value.rows == Rows::kT ? plan.key.t : plan.key.r;
   if (value.quantized()) {

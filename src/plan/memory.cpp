@@ -118,6 +118,27 @@ Result<> check_order(const Plan& plan) {
   return {};
 }
 
+// What has no place is made and read inside one step.
+Result<> check_inside(const Plan& plan) {
+  constexpr int64_t kNever = -1;
+  std::vector<int64_t> made(plan.values.size(), kNever), read(plan.values.size(), kNever);
+  for (size_t s = 0; s < plan.steps.size(); s++)
+    for (const uint32_t o : plan.steps[s].ops) {
+      for (const ValueId v : plan.ops[o].out) made[static_cast<size_t>(v)] = static_cast<int64_t>(s);
+      for (const ValueId v : plan.ops[o].in) {
+        read[static_cast<size_t>(v)] = static_cast<int64_t>(s);
+        if (plan.place(v).storage == Storage::kInternal &&
+            made[static_cast<size_t>(v)] != static_cast<int64_t>(s))
+          return fail("step '{}' reads '{}', which has no place", plan.ops[plan.steps[s].ops[0]].name,
+                      plan.value(v).name);
+      }
+    }
+  for (size_t v = 0; v < made.size(); v++)
+    if (made[v] != kNever && read[v] == kNever && plan.placed[v].storage == Storage::kInternal)
+      return fail("'{}' has no place, and nothing reads it", plan.values[v].name);
+  return {};
+}
+
 // In the order in which values are made, each against those that are still read: few of all.
 Result<> check_overlaps(const Plan& plan) {
   struct Live {
@@ -160,6 +181,7 @@ Result<> check_hazards(const Plan& plan) {
 
 Result<> check_plan(const Plan& plan) {
   TRY_VOID(check_order(plan));
+  TRY_VOID(check_inside(plan));
   TRY_VOID(check_overlaps(plan));
   return check_hazards(plan);
 }

@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "graph_builder.h"
+#include "model/model.h"
 #include "profiles.h"
+#include "shared_data.h"
 
 namespace brass {
 namespace {
@@ -65,6 +68,43 @@ TEST_P(Checker, AValuePastTheArena) {
   Plan plan = good_plan();
   plan.arena_bytes -= 1;
   EXPECT_TRUE(says(plan, "lies past the arena"));
+}
+
+TEST_P(Checker, AValueWithoutAPlace) {
+  const Plan plan = good_plan();
+  size_t found = 0;
+  for (size_t v = 0; v < plan.placed.size(); v++) {
+    const Placed& p = plan.placed[v];
+    if (p.storage == Storage::kInternal || p.last == plan.steps.size()) continue;
+    Plan without = plan;
+    without.placed[v].storage = Storage::kInternal;
+    EXPECT_TRUE(says(without, "which has no place")) << plan.values[v].name;
+    found++;
+  }
+  EXPECT_GT(found, 20u);
+}
+
+// Of a last convolution only its state is wanted where no logits are; its program writes its rows all the same.
+TEST(PlanWithoutLogits, WhatNothingReadsHasAPlace) {
+  const auto path = shared_data("tiny/lfm2-a.gguf");
+  if (!path) GTEST_SKIP();
+  const auto model = load_model(*path);
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  for (const Caps& caps : {plain_profile(), fused_profile()}) {
+    const auto plan = compile((*model)->graph, {8, 0}, caps);
+    ASSERT_TRUE(plan.has_value()) << plan.error().message;
+    std::set<ValueId> read;
+    for (const Op& op : (*plan)->ops) read.insert(op.in.begin(), op.in.end());
+    size_t unread = 0;
+    for (const Step& step : (*plan)->steps)
+      for (const uint32_t o : step.ops)
+        for (const ValueId v : (*plan)->ops[o].out) {
+          if (read.contains(v)) continue;
+          EXPECT_NE((*plan)->place(v).storage, Storage::kInternal) << (*plan)->value(v).name;
+          unread++;
+        }
+    EXPECT_GE(unread, 1u);
+  }
 }
 
 TEST_P(Checker, SwappedSteps) {
