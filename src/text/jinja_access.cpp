@@ -28,6 +28,17 @@ static std::optional<Value> method_of(Runtime& rt, const Value& object, const Va
   return Value::object(make<BoundMethod>(&rt.heap(), object, method));
 }
 
+// What Python's numbers hold: a fraction of whole numbers, a complex number.
+static std::optional<Value> part_of_number(const Value& number, std::string_view name) {
+  if (!number.is_number()) return std::nullopt;
+  const bool whole = number.is_integral();
+  if (name == "real" || (whole && name == "numerator"))
+    return whole ? Value::integer(number.as_int()) : number;
+  if (name == "imag") return whole ? Value::integer(0) : Value::real(0);
+  if (whole && name == "denominator") return Value::integer(1);
+  return std::nullopt;
+}
+
 Result<Value> get_attribute(Runtime& rt, const Value& object, const Value& name) {
   if (object.is_undefined()) {
     // What every object has in Python is there, but the sandbox gives out nothing of it.
@@ -41,6 +52,7 @@ Result<Value> get_attribute(Runtime& rt, const Value& object, const Value& name)
     if (name.bytes() == "list") return object.items()[1];
   }
   if (auto method = method_of(rt, object, name)) return std::move(*method);
+  if (auto part = part_of_number(object, name.bytes())) return std::move(*part);
   if (object.is(Kind::dict)) {
     if (const Value* found = object.mapping().find(std::string_view(name.bytes()))) return *found;
   }
@@ -75,6 +87,7 @@ Result<Value> get_item(Runtime& rt, const Value& object, const Value& key) {
   }
   if (key.is_string()) {
     if (object.is(Kind::tuple) && object.items().group()) return get_attribute(rt, object, key);
+    if (auto part = part_of_number(object, key.bytes())) return std::move(*part);
     auto method = method_of(rt, object, key);
     return method ? std::move(*method) : Value::undefined(Ref<Object>(key.raw()));
   }
