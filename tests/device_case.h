@@ -11,8 +11,6 @@ struct DeviceCase {
   std::function<std::unique_ptr<Device>(uint32_t threads)> make;
   std::function<Caps(const Caps&)> caps = [](const Caps& own) { return own; };  // that plans are compiled for
   std::vector<KvType> kv_types = {KvType::kF32};
-  // Of many cases alike, one in so many where the device is slow, but in a full campaign (campaign.h).
-  size_t share = 1;
   // One that takes weights that are not finite; empty: the device cannot.
   std::function<std::unique_ptr<Device>(uint32_t threads)> make_unchecked = {};
 };

@@ -121,12 +121,13 @@ Result<> check_order(const Plan& plan) {
 // What has no place is made and read inside one step.
 Result<> check_inside(const Plan& plan) {
   constexpr int64_t kNever = -1;
-  std::vector<int64_t> made(plan.values.size(), kNever), read(plan.values.size(), kNever);
+  std::vector<int64_t> made(plan.values.size(), kNever);  // in which step
+  std::vector<bool> read(plan.values.size(), false);
   for (size_t s = 0; s < plan.steps.size(); s++)
     for (const uint32_t o : plan.steps[s].ops) {
       for (const ValueId v : plan.ops[o].out) made[static_cast<size_t>(v)] = static_cast<int64_t>(s);
       for (const ValueId v : plan.ops[o].in) {
-        read[static_cast<size_t>(v)] = static_cast<int64_t>(s);
+        read[static_cast<size_t>(v)] = true;
         if (plan.place(v).storage == Storage::kInternal &&
             made[static_cast<size_t>(v)] != static_cast<int64_t>(s))
           return fail("step '{}' reads '{}', which has no place", plan.ops[plan.steps[s].ops[0]].name,
@@ -134,7 +135,7 @@ Result<> check_inside(const Plan& plan) {
       }
     }
   for (size_t v = 0; v < made.size(); v++)
-    if (made[v] != kNever && read[v] == kNever && plan.placed[v].storage == Storage::kInternal)
+    if (made[v] != kNever && !read[v] && plan.placed[v].storage == Storage::kInternal)
       return fail("'{}' has no place, and nothing reads it", plan.values[v].name);
   return {};
 }

@@ -9,11 +9,8 @@ DeviceCase on_ref(std::string name, std::function<Caps(const Caps&)> caps) {
   const auto make = [](bool check) {
     return [check](uint32_t threads) { return make_ref_device({.threads = threads, .check_finite = check}); };
   };
-  return {.name = std::move(name),
-          .make = make(true),
-          .caps = std::move(caps),
-          .share = kSanitized ? 7 : 1,
-          .make_unchecked = make(false)};
+  return {
+      .name = std::move(name), .make = make(true), .caps = std::move(caps), .make_unchecked = make(false)};
 }
 
 std::vector<DeviceCase> every_profile() {

@@ -16,7 +16,7 @@ DeviceCase on_vulkan() {
       return std::move(*device);
     };
   };
-  return {.name = "own", .make = make(true), .share = 7, .make_unchecked = make(false)};
+  return {.name = "own", .make = make(true), .make_unchecked = make(false)};
 }
 
 std::vector<DeviceCase> cases() {

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/vulkan/device.h"
-#include "campaign.h"
 #include "runtime/draft_fixture.h"
 #include "runtime/embedding.h"
 #include "shared_data.h"
@@ -103,15 +102,10 @@ TEST(VulkanModels, AgreeWithTransformers) {
   for (const fs::path& file : reference_files()) check(file, KvType::kF32, 512, 1e-3);
 }
 
-// In steps of few rows, which other programs compute: a model of each architecture, in a full campaign all.
+// In steps of few rows, which other programs compute.
 TEST(VulkanModels, AgreeWithTransformersInSmallSteps) {
   if (!vulkan_is_there()) GTEST_SKIP();
-  const auto architecture = [](const fs::path& file) {
-    std::ifstream in(file);
-    return Json::parse(in)["arch"].get<std::string>();
-  };
-  for (const fs::path& file : one_of_each(reference_files(), architecture))
-    check(file, KvType::kF32, 7, 1e-3);
+  for (const fs::path& file : reference_files()) check(file, KvType::kF32, 7, 1e-3);
 }
 
 }  // namespace
