@@ -250,13 +250,7 @@ Result<std::optional<Candidate>> Levers::other_file() {
   if (options_.other.empty() || !report_.ledger) return std::optional<Candidate>();
   ModelFlags flags = options_.model;
   flags.model = options_.other;
-  const std::unique_ptr<Model> other = TRY(load_model(TRY(find_model(flags))));
-  const ModelInfo &a = other->info, &b = meter_.model().info;
-  if (a.architecture != b.architecture || a.layers != b.layers || a.embedding_length != b.embedding_length)
-    return wrong_use(
-        "flag --other: {} is not the same model ({}, {} layers of {}; MODEL is {}, {} layers of {})",
-        options_.other, a.architecture, a.layers, a.embedding_length, b.architecture, b.layers,
-        b.embedding_length);
+  const std::unique_ptr<Model> other = TRY(load_other(options_.model, options_.other, meter_.model()));
   const auto plan = TRY(meter_.engine().device().compile(other->graph, {1, 1}));
   const auto before = static_cast<double>(report_.ledger->weight_bytes());
   const auto after = static_cast<double>(make_ledger(*plan, report_.ledger->depth).weight_bytes());
@@ -438,6 +432,19 @@ Result<> write_down(const LeverOptions& options, const std::vector<Lever>& lever
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Model>> load_other(const ModelFlags& model_flags, const std::string& other,
+                                          const Model& model) {
+  ModelFlags flags = model_flags;
+  flags.model = other;
+  std::unique_ptr<Model> loaded = TRY(load_model(TRY(find_model(flags))));
+  const ModelInfo &a = loaded->info, &b = model.info;
+  if (a.architecture != b.architecture || a.layers != b.layers || a.embedding_length != b.embedding_length)
+    return wrong_use(
+        "flag --other: {} is not the same model ({}, {} layers of {}; MODEL is {}, {} layers of {})", other,
+        a.architecture, a.layers, a.embedding_length, b.architecture, b.layers, b.embedding_length);
+  return loaded;
+}
 
 Result<> pull_levers(const LeverOptions& options, Meter& meter, Measurement& measurement,
                      BenchProgress& progress, report::BenchReport& report) {

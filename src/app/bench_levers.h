@@ -17,6 +17,10 @@ struct LeverOptions {
   report::Workload workload;
 };
 
+// The file --other names. Errors: it cannot be loaded, or is of another model than `model`.
+Result<std::unique_ptr<Model>> load_other(const ModelFlags& model_flags, const std::string& other,
+                                          const Model& model);
+
 // `report` holds the curves, the ledger and the rates of the run that measured them on `meter`.
 Result<> pull_levers(const LeverOptions& options, Meter& meter, Measurement& measurement,
                      BenchProgress& progress, report::BenchReport& report);

@@ -44,6 +44,8 @@ Result<> bench_model(const BenchFlags& flags) {
   }
   if (flags.full && flags.out.empty()) return wrong_use("flag --full: give --out DIR for its report");
   std::unique_ptr<Model> model = TRY(load_model(TRY(find_model(flags.model))));
+  if (!flags.other.empty())
+    TRY_VOID(load_other(flags.model, flags.other, *model));  // before minutes of measuring
   // One device for all that is measured.
   const ModelFlags on_device = TRY(with_device(flags.model, *model, {.context = kLeastContext}));
   catch_interrupts();

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <vector>
 
+#include "shared_data.h"
 #include "source_dir.h"
 #include "temp_folder.h"
 
@@ -123,6 +124,15 @@ TEST_F(Program, TextsThatBeginLikeFlags) {
   for (const char* word : {"-hello", "-x", "-nine"})
     expect(run("tokenize " + vocabulary_ + " " + word), 2, "goes behind '--'");
   EXPECT_EQ(run("tokenize -h").code, 0);
+}
+
+TEST_F(Program, TheOtherFileOfALeverIsReadBeforeAnythingIsMeasured) {
+  const auto model = shared_data("tiny/llama-a.gguf"), other = shared_data("tiny/qwen3-a.gguf");
+  if (!model || !other) GTEST_SKIP() << "no shared data";
+  const Ran ran = run("bench " + *model + " --levers --other " + *other + " --json");
+  expect(ran, 2, "is not the same model");
+  EXPECT_EQ(ran.out, "");
+  expect(run("bench " + *model + " --levers --other /nowhere.gguf"), 1, "/nowhere.gguf: no such file");
 }
 
 TEST_F(Program, GrammarsAreReadBeforeTheModel) {

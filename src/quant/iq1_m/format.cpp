@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecIQ1_M {
   using Block = BlockIQ1_M;
   static constexpr int kValues = 256, kGroup = 16;
   static constexpr bool kHasMin = false;
@@ -42,6 +42,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq1_m = make_format<Codec>(Type::IQ1_M, "IQ1_M");
+extern constinit const Format format_iq1_m = make_format<CodecIQ1_M>(Type::IQ1_M, "IQ1_M");
 
 }  // namespace brass

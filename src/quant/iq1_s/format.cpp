@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecIQ1_S {
   using Block = BlockIQ1_S;
   static constexpr int kValues = 256, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -34,6 +34,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq1_s = make_format<Codec>(Type::IQ1_S, "IQ1_S");
+extern constinit const Format format_iq1_s = make_format<CodecIQ1_S>(Type::IQ1_S, "IQ1_S");
 
 }  // namespace brass

@@ -7,7 +7,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecIQ2_S {
   using Block = BlockIQ2_S;
   static constexpr int kValues = 256, kGroup = 16;
   static constexpr bool kHasMin = false;
@@ -34,6 +34,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq2_s = make_format<Codec>(Type::IQ2_S, "IQ2_S");
+extern constinit const Format format_iq2_s = make_format<CodecIQ2_S>(Type::IQ2_S, "IQ2_S");
 
 }  // namespace brass

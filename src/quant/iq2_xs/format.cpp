@@ -8,7 +8,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecIQ2_XS {
   using Block = BlockIQ2_XS;
   static constexpr int kValues = 256, kGroup = 16;
   static constexpr bool kHasMin = false;
@@ -35,6 +35,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq2_xs = make_format<Codec>(Type::IQ2_XS, "IQ2_XS");
+extern constinit const Format format_iq2_xs = make_format<CodecIQ2_XS>(Type::IQ2_XS, "IQ2_XS");
 
 }  // namespace brass

@@ -8,7 +8,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecIQ2_XXS {
   using Block = BlockIQ2_XXS;
   static constexpr int kValues = 256, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -35,6 +35,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq2_xxs = make_format<Codec>(Type::IQ2_XXS, "IQ2_XXS");
+extern constinit const Format format_iq2_xxs = make_format<CodecIQ2_XXS>(Type::IQ2_XXS, "IQ2_XXS");
 
 }  // namespace brass

@@ -7,7 +7,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecIQ3_S {
   using Block = BlockIQ3_S;
   static constexpr int kValues = 256, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -36,6 +36,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq3_s = make_format<Codec>(Type::IQ3_S, "IQ3_S");
+extern constinit const Format format_iq3_s = make_format<CodecIQ3_S>(Type::IQ3_S, "IQ3_S");
 
 }  // namespace brass

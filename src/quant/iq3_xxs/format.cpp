@@ -8,7 +8,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecIQ3_XXS {
   using Block = BlockIQ3_XXS;
   static constexpr int kValues = 256, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -37,6 +37,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq3_xxs = make_format<Codec>(Type::IQ3_XXS, "IQ3_XXS");
+extern constinit const Format format_iq3_xxs = make_format<CodecIQ3_XXS>(Type::IQ3_XXS, "IQ3_XXS");
 
 }  // namespace brass

@@ -9,7 +9,7 @@ namespace {
 
 constexpr TableLevels kLevels(kIq4Values);
 
-struct Codec {
+struct CodecIQ4_NL {
   using Block = BlockIQ4_NL;
   static constexpr int kValues = 32, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -40,6 +40,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq4_nl = make_format<Codec>(Type::IQ4_NL, "IQ4_NL");
+extern constinit const Format format_iq4_nl = make_format<CodecIQ4_NL>(Type::IQ4_NL, "IQ4_NL");
 
 }  // namespace brass

@@ -9,7 +9,7 @@ namespace {
 
 constexpr TableLevels kLevels(kIq4Values);
 
-struct Codec {
+struct CodecIQ4_XS {
   using Block = BlockIQ4_XS;
   static constexpr int kValues = 256, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -54,6 +54,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_iq4_xs = make_format<Codec>(Type::IQ4_XS, "IQ4_XS");
+extern constinit const Format format_iq4_xs = make_format<CodecIQ4_XS>(Type::IQ4_XS, "IQ4_XS");
 
 }  // namespace brass

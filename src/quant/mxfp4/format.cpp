@@ -13,7 +13,7 @@ namespace {
 
 constexpr TableLevels kLevels(kE2m1Doubled);
 
-struct Codec {
+struct CodecMXFP4 {
   using Block = BlockMXFP4;
   static constexpr int kValues = 32, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -67,6 +67,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_mxfp4 = make_format<Codec>(Type::MXFP4, "MXFP4");
+extern constinit const Format format_mxfp4 = make_format<CodecMXFP4>(Type::MXFP4, "MXFP4");
 
 }  // namespace brass

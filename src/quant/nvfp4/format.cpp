@@ -13,7 +13,7 @@ namespace {
 
 constexpr TableLevels kLevels(kE2m1Doubled);
 
-struct Codec {
+struct CodecNVFP4 {
   using Block = BlockNVFP4;
   static constexpr int kValues = 64, kGroup = 16;
   static constexpr bool kHasMin = false;
@@ -70,6 +70,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_nvfp4 = make_format<Codec>(Type::NVFP4, "NVFP4");
+extern constinit const Format format_nvfp4 = make_format<CodecNVFP4>(Type::NVFP4, "NVFP4");
 
 }  // namespace brass

@@ -9,7 +9,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecQ1_0 {
   using Block = BlockQ1_0;
   static constexpr int kValues = 128, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -42,6 +42,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q1_0 = make_format<Codec>(Type::Q1_0, "Q1_0");
+extern constinit const Format format_q1_0 = make_format<CodecQ1_0>(Type::Q1_0, "Q1_0");
 
 }  // namespace brass

@@ -8,7 +8,7 @@ namespace {
 
 constexpr UniformLevels kLevels(-1, 2);
 
-struct Codec {
+struct CodecQ2_0 {
   using Block = BlockQ2_0;
   static constexpr int kValues = 64, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -40,6 +40,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q2_0 = make_format<Codec>(Type::Q2_0, "Q2_0");
+extern constinit const Format format_q2_0 = make_format<CodecQ2_0>(Type::Q2_0, "Q2_0");
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecQ2_K {
   using Block = BlockQ2_K;
   static constexpr int kValues = 256, kGroup = 16;
   static constexpr bool kHasMin = true;
@@ -48,6 +48,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q2_k = make_format<Codec>(Type::Q2_K, "Q2_K");
+extern constinit const Format format_q2_k = make_format<CodecQ2_K>(Type::Q2_K, "Q2_K");
 
 }  // namespace brass

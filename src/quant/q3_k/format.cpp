@@ -8,7 +8,7 @@ namespace {
 
 constexpr UniformLevels kLevels(-4, 3);
 
-struct Codec {
+struct CodecQ3_K {
   using Block = BlockQ3_K;
   static constexpr int kValues = 256, kGroup = 16;
   static constexpr bool kHasMin = false;
@@ -59,6 +59,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q3_k = make_format<Codec>(Type::Q3_K, "Q3_K");
+extern constinit const Format format_q3_k = make_format<CodecQ3_K>(Type::Q3_K, "Q3_K");
 
 }  // namespace brass

@@ -8,7 +8,7 @@ namespace {
 
 constexpr UniformLevels kLevels(-8, 7);
 
-struct Codec {
+struct CodecQ4_0 {
   using Block = BlockQ4_0;
   static constexpr int kValues = 32, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -37,6 +37,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q4_0 = make_format<Codec>(Type::Q4_0, "Q4_0");
+extern constinit const Format format_q4_0 = make_format<CodecQ4_0>(Type::Q4_0, "Q4_0");
 
 }  // namespace brass

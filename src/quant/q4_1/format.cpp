@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecQ4_1 {
   using Block = BlockQ4_1;
   static constexpr int kValues = 32, kGroup = 32;
   static constexpr bool kHasMin = true;
@@ -38,6 +38,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q4_1 = make_format<Codec>(Type::Q4_1, "Q4_1");
+extern constinit const Format format_q4_1 = make_format<CodecQ4_1>(Type::Q4_1, "Q4_1");
 
 }  // namespace brass

@@ -7,7 +7,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecQ4_K {
   using Block = BlockQ4_K;
   static constexpr int kValues = 256, kGroup = 32;
   static constexpr bool kHasMin = true;
@@ -51,6 +51,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q4_k = make_format<Codec>(Type::Q4_K, "Q4_K");
+extern constinit const Format format_q4_k = make_format<CodecQ4_K>(Type::Q4_K, "Q4_K");
 
 }  // namespace brass

@@ -9,7 +9,7 @@ namespace {
 
 constexpr UniformLevels kLevels(-16, 15);
 
-struct Codec {
+struct CodecQ5_0 {
   using Block = BlockQ5_0;
   static constexpr int kValues = 32, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -44,6 +44,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q5_0 = make_format<Codec>(Type::Q5_0, "Q5_0");
+extern constinit const Format format_q5_0 = make_format<CodecQ5_0>(Type::Q5_0, "Q5_0");
 
 }  // namespace brass

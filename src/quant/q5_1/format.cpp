@@ -7,7 +7,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecQ5_1 {
   using Block = BlockQ5_1;
   static constexpr int kValues = 32, kGroup = 32;
   static constexpr bool kHasMin = true;
@@ -44,6 +44,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q5_1 = make_format<Codec>(Type::Q5_1, "Q5_1");
+extern constinit const Format format_q5_1 = make_format<CodecQ5_1>(Type::Q5_1, "Q5_1");
 
 }  // namespace brass

@@ -7,7 +7,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecQ5_K {
   using Block = BlockQ5_K;
   static constexpr int kValues = 256, kGroup = 32;
   static constexpr bool kHasMin = true;
@@ -55,6 +55,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q5_k = make_format<Codec>(Type::Q5_K, "Q5_K");
+extern constinit const Format format_q5_k = make_format<CodecQ5_K>(Type::Q5_K, "Q5_K");
 
 }  // namespace brass

@@ -8,7 +8,7 @@ namespace {
 
 constexpr UniformLevels kLevels(-32, 31);
 
-struct Codec {
+struct CodecQ6_K {
   using Block = BlockQ6_K;
   static constexpr int kValues = 256, kGroup = 16;
   static constexpr bool kHasMin = false;
@@ -55,6 +55,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q6_k = make_format<Codec>(Type::Q6_K, "Q6_K");
+extern constinit const Format format_q6_k = make_format<CodecQ6_K>(Type::Q6_K, "Q6_K");
 
 }  // namespace brass

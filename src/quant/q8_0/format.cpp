@@ -9,7 +9,7 @@ namespace {
 // −128 is left out: kernels that move the sign of a weight onto the activation cannot negate it.
 constexpr UniformLevels kLevels(-127, 127);
 
-struct Codec {
+struct CodecQ8_0 {
   using Block = BlockQ8_0;
   static constexpr int kValues = 32, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -33,6 +33,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_q8_0 = make_format<Codec>(Type::Q8_0, "Q8_0");
+extern constinit const Format format_q8_0 = make_format<CodecQ8_0>(Type::Q8_0, "Q8_0");
 
 }  // namespace brass

@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecTQ1_0 {
   using Block = BlockTQ1_0;
   static constexpr int kValues = 256, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -58,6 +58,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_tq1_0 = make_format<Codec>(Type::TQ1_0, "TQ1_0");
+extern constinit const Format format_tq1_0 = make_format<CodecTQ1_0>(Type::TQ1_0, "TQ1_0");
 
 }  // namespace brass

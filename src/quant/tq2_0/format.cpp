@@ -6,7 +6,7 @@
 namespace brass {
 namespace {
 
-struct Codec {
+struct CodecTQ2_0 {
   using Block = BlockTQ2_0;
   static constexpr int kValues = 256, kGroup = 32;
   static constexpr bool kHasMin = false;
@@ -44,6 +44,6 @@ struct Codec {
 
 }  // namespace
 
-extern constinit const Format format_tq2_0 = make_format<Codec>(Type::TQ2_0, "TQ2_0");
+extern constinit const Format format_tq2_0 = make_format<CodecTQ2_0>(Type::TQ2_0, "TQ2_0");
 
 }  // namespace brass
