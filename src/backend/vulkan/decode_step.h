@@ -47,15 +47,15 @@ class DecodeProducts : public DecodeStep {
 
  protected:
   Result<> products();
-  bool is_routers(const Op& o) const;
-  // A product of f32 weights, of a row as it is or of what its norm makes of it.
+  bool is_by_rows(const Op& o) const;
+  // A product of f32, f16 or bf16 weights, of a row as it is or of what its norm makes of it.
   Result<> router(const Op& o, const Op* norm);
 
  private:
   struct Around;
   struct Shape;
   struct Outputs;
-  Shape shape(uint32_t rows, uint32_t cols, const Around& around) const;
+  Shape shape(uint32_t rows, uint32_t cols, uint32_t columns, const Around& around) const;
   Result<> product(const Op& o, const Around& around);
   Outputs outputs(const Around& around) const;
   uint32_t parts_of_layout() const;

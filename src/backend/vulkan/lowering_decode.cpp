@@ -91,7 +91,7 @@ class Decode : public DecodeProducts {
       case OpKind::kLmHead:
       case OpKind::kHeadLinear:
       case OpKind::kMoeLinear:
-        if (is_routers(first)) return done(router(first, nullptr));
+        if (is_by_rows(first)) return done(router(first, nullptr));
         if (!is_int8(first.in[0])) return false;
         return done(products());
       case OpKind::kActMul:

@@ -53,8 +53,12 @@ struct DecodeProducts::Outputs {
   uint32_t strides, pairs_at = 0;
 };
 
-bool DecodeProducts::is_routers(const Op& o) const {
-  return is_router(d_.plan, o) && d_.plan.key.t <= kFewRows;
+// Whether router.comp makes it: float weights in whole vectors of four.
+bool DecodeProducts::is_by_rows(const Op& o) const {
+  if (o.kind != OpKind::kLinear && o.kind != OpKind::kLmHead) return false;
+  const Weight& w = file(o, 0);
+  const bool is_float = w.type == Type::F32 || w.type == Type::F16 || w.type == Type::BF16;
+  return is_float && w.cols % 4 == 0 && !is_int8(o.in[0]) && d_.plan.key.t <= kFewRows;
 }
 
 Result<> DecodeProducts::router(const Op& o, const Op* norm) {
@@ -67,7 +71,11 @@ Result<> DecodeProducts::router(const Op& o, const Op* norm) {
   // Four values a load; a row of fewer than all threads could load at once has no work for the rest.
   const uint32_t cols = file(o, 0).cols;
   const uint32_t threads = std::max(d_.programs.lanes(), std::min(std::bit_ceil(cols / 4), kRouterThreads));
-  return add(o, "router", {threads, cols, flag(norm != nullptr)}, push, width(o.out[0]), rows(x));
+  const Type type = file(o, 0).type;
+  const uint32_t kind = type == Type::F32 ? 0 : type == Type::F16 ? 1 : 2, n = width(o.out[0]);
+  push << n;
+  return add(o, "router", {threads, cols, flag(norm != nullptr), kind}, push, std::min(n, kMaxGroups),
+             rows(x), up(n, kMaxGroups));
 }
 
 // Products of one input, with what follows them.
@@ -117,7 +125,8 @@ Result<> DecodeProducts::products() {
 // Enough workgroups to fill a large device, of rows enough that x is not the most of what they read. Where a workgroup makes
 // 32 values, there are as many as it takes, and few of them are the faster for more threads each: 64 (rows of 2048) leave half
 // of a large device without work.
-DecodeProducts::Shape DecodeProducts::shape(uint32_t rows, uint32_t cols, const Around& around) const {
+DecodeProducts::Shape DecodeProducts::shape(uint32_t rows, uint32_t cols, uint32_t columns,
+                                            const Around& around) const {
   const uint32_t lanes = d_.programs.lanes();
   if (around.epilogue == Epilogue::kGluInt8 || around.epilogue == Epilogue::kSumInt8) {
     const bool many = around.epilogue == Epilogue::kGluInt8 && rows / 64 >= kEnoughGroups;
@@ -125,7 +134,9 @@ DecodeProducts::Shape DecodeProducts::shape(uint32_t rows, uint32_t cols, const 
     const uint32_t threads = std::min(many ? 256u : few, 32 * lanes);
     return {threads, 32 / (threads / lanes)};
   }
-  const uint32_t threads = cols > 8192 ? 512 : 256, subgroups = threads / lanes;
+  // What is staged of several rows of x leaves room for few workgroups, so more threads share it.
+  const uint32_t threads = std::min(cols > 8192 || columns > 1 ? 512u : 256u, 32 * lanes),
+                 subgroups = threads / lanes;
   const uint32_t most = around.conv != nullptr ? std::min(lanes, 16u) : 16u;  // a lane has a row
   return {threads, std::clamp(rows / (subgroups * kEnoughGroups), 1u, most)};
 }
@@ -150,7 +161,8 @@ Result<> DecodeProducts::product(const Op& o, const Around& around) {
   const uint32_t inputs = summed ? slots : columns;
   const uint32_t chosen = around.route != nullptr ? 16 * expert->experts : 0;
   const bool staged = !by_heads && inputs * (cols + cols / 2) + chosen <= kStagedBytes;
-  const Shape s = shape(n * slots * (around.up != nullptr ? 2 : 1), summed ? slots * cols : cols, around);
+  const Shape s =
+      shape(n * slots * (around.up != nullptr ? 2 : 1), summed ? slots * cols : cols, columns, around);
   const uint32_t group_rows = s.threads / d_.programs.lanes() * s.passes;
   const uint64_t other = around.route != nullptr ? vector_or_0(*around.route, 0)
                          : around.up != nullptr  ? (bias ? gpu(*around.up, 1).address : 0)

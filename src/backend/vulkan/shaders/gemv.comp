@@ -57,11 +57,13 @@ layout(push_constant) uniform Push {
 #include "route.glsl"
 
 // A unit is 32 values of a row; a turn, one unit for each lane.
-const uint kUnits = kCols / 32, kTurns = (kUnits + kLanes - 1) / kLanes;
+const uint kUnits = kCols / 32;
+// The rows of all slots follow one another as one long row.
+const uint kRowUnits = kExperts == kSummed ? kSlots * kUnits : kUnits, kTurns = (kRowUnits + kLanes - 1) / kLanes;
 const uint kDeep = 2;                                      // units of a lane that are loaded together
 const bool kOneTurn = kTurns == 1;                         // then of two rows
 const uint kRowParts = (kTurns + kDeep - 1) / kDeep;       // loads of a row
-const bool kWhole = kUnits % (kOneTurn ? kLanes : kLanes * kDeep) == 0;
+const bool kWhole = kRowUnits % (kOneTurn ? kLanes : kLanes * kDeep) == 0;
 const bool kTwo = kEpilogue == kGlu || kEpilogue == kGluInt8;     // rows of W come in pairs: gate, up
 const bool kBlocks = kEpilogue == kGluInt8 || kEpilogue == kSumInt8;  // a workgroup makes 32 values of each row of y
 const uint kSixteens = kCols / 16;
@@ -145,16 +147,17 @@ void find_factors(float squares[kSquares]) {
 // ---- rows of W
 
 // A pass makes one row of W. Which row of y it belongs to:
-const uint kPassesOfRow = kTwo ? 2 : kSlots;
+const uint kPassesOfRow = kTwo ? 2 : 1;
 uint passes() { return p.passes * kPassesOfRow; }
 uint row_of_pass(uint pass) {
   return (gl_WorkGroupID.x * p.passes + pass / kPassesOfRow) * kSubgroups + gl_SubgroupID;
 }
 
-uint64_t address_of(uint pass) {
+// kSummed: of the slot that unit u belongs to.
+uint64_t address_of(uint pass, uint u) {
   const uint made_row = row_of_pass(pass), n = kRagged != 0 ? min(made_row, p.rows - 1) : made_row;
   const uint64_t from = kTwo && pass % 2 == 1 ? p.up : p.w;
-  const uint first = kExperts == kSummed ? slot_row[pass % kSlots] : expert_row;
+  const uint first = kExperts == kSummed ? slot_row[u / kUnits] : expert_row;
   const uint row = kSliced != 0 ? row_of_slice(first + n, 0, p.run, p.stride) : first + n;
   return from + uint64_t(row) * p.row_bytes;
 }
@@ -165,20 +168,21 @@ uint pass_of(uint part, uint i) { return kOneTurn ? min(part * kDeep + i, passes
 uint unit_of(uint part, uint i) { return kOneTurn ? lane : (part % kRowParts * kDeep + i) * kLanes + lane; }
 
 uint64_t row_at;  // of the row whose units are being loaded
-void load_part(uint part, out Raw raw[2]) {
-  if (!kOneTurn && part % kRowParts == 0) row_at = address_of(part / kRowParts);
+void load_part(uint part, out Raw raw[kDeep]) {
+  if (kExperts != kSummed && !kOneTurn && part % kRowParts == 0) row_at = address_of(part / kRowParts, 0);
   [[unroll]] for (uint i = 0; i < kDeep; ++i) {
-    const uint u = unit_of(part, i);
-    if (kOneTurn) row_at = address_of(pass_of(part, i));
-    raw[i] = load_unit(row_at, kWhole ? u : min(u, kUnits - 1));
+    const uint any = unit_of(part, i), u = kWhole ? any : min(any, kRowUnits - 1);
+    if (kExperts == kSummed || kOneTurn) row_at = address_of(pass_of(part, i), u);
+    raw[i] = load_unit(row_at, u % kUnits);
   }
 }
 
-void multiply_unit(Raw raw, uint u, uint pass) {
+void multiply_unit(Raw raw, uint unit, uint pass) {
+  const uint u = kExperts == kSummed ? unit % kUnits : unit, of_slot = kExperts == kSummed ? unit / kUnits : 0;
   const uint head = kExperts == kHeads ? min(row_of_pass(pass), p.rows - 1) / p.route_stride : 0;
   const Unit w = decode_unit(raw, u);
   [[unroll]] for (uint t = 0; t < kTokens; ++t) {
-    const uint from = t * kSlots + pass % kSlots;
+    const uint from = t * kSlots + of_slot;
     uvec4 first, second;
     vec4 meta;
     if (kStaged != 0) {
@@ -191,14 +195,14 @@ void multiply_unit(Raw raw, uint u, uint pass) {
       second = Quads(codes_row(from)).v[b];
       meta = meta_of(pairs_of(meta_row(from), a, b), a, b);
     }
-    precise float sum = sums[t];
+    precise float sum = kExperts == kSummed ? 0.0 : sums[t];
     sum = fma(w.scale.x * meta.x, float(dot_of_words(w.first, first)), sum);
     sum = fma(w.scale.y * meta.y, float(dot_of_words(w.second, second)), sum);
 #ifndef NO_LOWS
     sum = fma(-w.low.x * meta.x, meta.z, sum);
     sum = fma(-w.low.y * meta.y, meta.w, sum);
 #endif
-    sums[t] = sum;
+    sums[t] = kExperts == kSummed ? fma(slot_weight[of_slot], sum, sums[t]) : sum;
   }
 }
 
@@ -213,24 +217,20 @@ void finish_row(uint pass) {
   const uint n = row_of_pass(pass);
   const bool is_gate = kTwo && pass % 2 == 0;
   [[unroll]] for (uint t = 0; t < kTokens; ++t) {
+    const uint64_t biases = kTwo && !is_gate ? p.other : p.bias;
+    if (kExperts == kSummed && biases != 0) {
+      for (uint s = lane; s < kSlots; s += kLanes)
+        sums[t] = fma(slot_weight[s], Floats(biases).v[slot_row[s] + min(n, p.rows - 1)], sums[t]);
+    }
     precise float y = subgroupAdd(sums[t]);
     if (kFolded != 0) y *= factors[t];
     sums[t] = 0.0;
-    const uint64_t biases = kTwo && !is_gate ? p.other : p.bias;
-    const uint first = kExperts == kSummed ? slot_row[pass % kSlots] : expert_row;
-    if (kRouted == 0 && biases != 0) y += Floats(biases).v[first + min(n, p.rows - 1)];
+    if (kExperts != kSummed && kRouted == 0 && biases != 0) y += Floats(biases).v[expert_row + min(n, p.rows - 1)];
     if (is_gate && !kBlocks) {
       gates[t] = y;
       continue;
     }
     if (kTwo && !kBlocks) y = glu_of(gates[t], y);
-    if (kExperts == kSummed) {
-      const uint at = pass % kSlots;
-      precise const float sum = (at == 0 ? 0.0 : gates[t]) + slot_weight[at] * y;
-      gates[t] = sum;
-      if (at + 1 < kSlots) continue;
-      y = sum;
-    }
     const uint row = first_token + t;
     if (kTaps != 0) {
       if (lane == pass) gates[t] = y;
@@ -246,11 +246,11 @@ void finish_row(uint pass) {
   }
 }
 
-void multiply_part(uint part, Raw raw[2]) {
+void multiply_part(uint part, Raw raw[kDeep]) {
   [[unroll]] for (uint i = 0; i < kDeep; ++i) {
     const uint u = unit_of(part, i);
     if (kOneTurn && part * kDeep + i >= passes()) break;
-    if (kWhole || u < kUnits) multiply_unit(raw[i], u, pass_of(part, i));
+    if (kWhole || u < kRowUnits) multiply_unit(raw[i], u, pass_of(part, i));
     if (kOneTurn) finish_row(part * kDeep + i);
   }
   if (!kOneTurn && part % kRowParts == kRowParts - 1) finish_row(part / kRowParts);
@@ -387,7 +387,7 @@ void main() {
   meta_at = p.x_more + (kExperts == kOwnInput ? slot * (kCols / 32) * 8 : 0);
   [[unroll]] for (uint t = 0; t < kTokens; ++t) sums[t] = 0.0;
   const uint count = parts();
-  Raw here[2], next[2];
+  Raw here[kDeep], next[kDeep];
   uvec4 codes[kCodeTurns];
   uvec4 pairs[kMetaTurns];
   vec4 added[kBlockTurns], gain;

@@ -1,5 +1,5 @@
 #version 460
-// y = x Wᵀ (+ bias) of few rows and f32 weights, as routers of experts are: a workgroup a row of W, whose loads are under way
+// y = x Wᵀ (+ bias) of few rows and float weights, as routers of experts are: a workgroup a row of W, whose loads are under way
 // together. kNormed: x is what a norm makes of the values: they are multiplied by their gain here, and the sum by the factor
 // of the row, which each workgroup finds for itself as it reads the row anyway.
 #extension GL_GOOGLE_include_directive : require
@@ -8,18 +8,28 @@
 #include "vectors.glsl"
 layout(constant_id = 2) const uint kCols = 32;
 layout(constant_id = 3) const uint kNormed = 0;
+layout(constant_id = 4) const uint kType = 0;  // of W: f32, f16, bf16
 layout(push_constant) uniform Push {
   uint64_t w, x, gain, bias;  // gain, bias: 0: none
   Output y;
   uint row_bytes, first, run, stride;  // of W's rows
   uint x_stride, y_stride;
   float eps;
+  uint rows;  // of W that are wanted
 } p;
 const uint kQuads = kCols / 4, kTogether = 4, kTurns = (kQuads + kThreads * kTogether - 1) / (kThreads * kTogether);
 shared vec2 parts[kSubgroups];
 
+vec4 weights_at(uint64_t row, uint quad) {
+  if (kType == 0) return Vectors(row).v[quad];
+  const uvec2 bits = Pairs(row).v[quad];
+  if (kType == 1) return vec4(unpackHalf2x16(bits.x), unpackHalf2x16(bits.y));
+  return uintBitsToFloat(uvec4(bits.x << 16, bits.x & 0xffff0000u, bits.y << 16, bits.y & 0xffff0000u));
+}
+
 void main() {
-  const uint thread = thread_index(), n = gl_WorkGroupID.x, t = gl_WorkGroupID.y;
+  const uint thread = thread_index(), n = gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x, t = gl_WorkGroupID.y;
+  if (n >= p.rows) return;
   const uint64_t row = p.w + uint64_t(row_of_slice(n, p.first, p.run, p.stride)) * p.row_bytes;
   const uint64_t values = p.x + 4ul * (t * p.x_stride);
   float sum = 0.0, squares = 0.0;
@@ -27,7 +37,7 @@ void main() {
     vec4 w[kTogether], x[kTogether], gain[kTogether];
     [[unroll]] for (uint j = 0; j < kTogether; ++j) {
       const uint i = min((turn * kTogether + j) * kThreads + thread, kQuads - 1);
-      w[j] = Vectors(row).v[i];
+      w[j] = weights_at(row, i);
       x[j] = Vectors(values).v[i];
       gain[j] = kNormed != 0 && p.gain != 0 ? Vectors(p.gain).v[i] : vec4(1.0);
     }
