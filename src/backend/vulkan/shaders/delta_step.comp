@@ -50,45 +50,44 @@ void find_scales() {
   }
 }
 
-// Loaded long before they are wanted, by every subgroup.
-const uint kGateTurns = kGate != 0 ? (kValueDim + kLanes - 1) / kLanes : 1;
-void load_gates(uint t, out float gates[kGateTurns], out float gains[kGateTurns]) {
-  [[unroll]] for (uint j = 0; j < kGateTurns; ++j) {
-    const uint i = min(j * kLanes + gl_SubgroupInvocationID, kValueDim - 1);
-    gates[j] = p.gate.v[t * high(p.strides_dt) + gl_WorkGroupID.x * kValueDim + i];
-    gains[j] = p.gain != 0 ? Floats(p.gain).v[i] : 1.0;
+// Blocks of 32 values go by subgroups, of which the first eight lanes have four values each. What they are multiplied by is
+// loaded long before it is wanted.
+const uint kBlocks = kValueDim / 32;
+const uint kBlockTurns = kGate != 0 ? (kBlocks + kSubgroups - 1) / kSubgroups : 1;
+uint quad_of(uint turn) {
+  return min(gl_SubgroupID + turn * kSubgroups, kBlocks - 1) * 8 + min(gl_SubgroupInvocationID, 7);
+}
+void load_gates(uint t, out vec4 gates[kBlockTurns], out vec4 gains[kBlockTurns]) {
+  [[unroll]] for (uint j = 0; j < kBlockTurns; ++j) {
+    gates[j] = Vectors(uint64_t(p.gate) + 4ul * (t * high(p.strides_dt) + gl_WorkGroupID.x * kValueDim)).v[quad_of(j)];
+    gains[j] = p.gain != 0 ? Vectors(p.gain).v[quad_of(j)] : vec4(1.0);
   }
 }
 
 // Norm, gate and int8 of a head, as gate_quant.comp has them.
-void store_gated(uint t, float gates[kGateTurns], float gains[kGateTurns]) {
-  const uint lane = gl_SubgroupInvocationID, head = gl_WorkGroupID.x;
+void store_gated(uint t, vec4 gates[kBlockTurns], vec4 gains[kBlockTurns]) {
+  if (gl_SubgroupID >= kBlocks) return;
+  const uint lane = gl_SubgroupInvocationID;
   precise float squares = 0.0;
   for (uint i = lane; i < kValueDim; i += kLanes) squares += made[i] * made[i];
   squares = subgroupAdd(squares);
   precise const float factor = 1.0 / sqrt(squares / float(kValueDim) + p.eps);
-  subgroupBarrier();
-  [[unroll]] for (uint j = 0; j < kGateTurns; ++j) {
-    const uint i = j * kLanes + lane;
-    if (i >= kValueDim) break;
-    precise float y = made[i];
-    y *= factor;
-    y *= gains[j];
-    made[i] = activate(kGate - 1, gates[j]) * y;
-  }
-  subgroupMemoryBarrierShared();
-  subgroupBarrier();
-  for (uint part = lane; part < kValueDim / 32; part += kLanes) {
-    vec4 x[8];
-    [[unroll]] for (uint i = 0; i < 8; ++i) {
-      [[unroll]] for (uint j = 0; j < 4; ++j) x[i][j] = made[32 * part + 4 * i + j];
+  [[unroll]] for (uint j = 0; j < kBlockTurns; ++j) {
+    const uint part = gl_SubgroupID + j * kSubgroups, block = gl_WorkGroupID.x * kBlocks + part;
+    if (part >= kBlocks) break;
+    vec4 x = vec4(0.0);
+    if (lane < 8) {
+      [[unroll]] for (uint k = 0; k < 4; ++k) {
+        precise float y = made[32 * part + 4 * lane + k];
+        y *= factor;
+        y *= gains[j][k];
+        x[k] = activate(kGate - 1, gates[j][k]) * y;
+      }
     }
-    const Quantized32 made_int8 = quantize(x);
-    const uint block = head * (kValueDim / 32) + part;
-    QuadsOut codes = QuadsOut(p.y + uint64_t(t * low(p.strides_y)));
-    codes.v[2 * block] = made_int8.codes[0];
-    codes.v[2 * block + 1] = made_int8.codes[1];
-    PairsOut(p.meta).v[t * high(p.strides_y) + block] = made_int8.meta;
+    uvec2 meta;
+    const uint word = quantize_by_lanes(x, meta);
+    if (lane < 8) WordsOut(p.y + uint64_t(t * low(p.strides_y))).v[8 * block + lane] = word;
+    if (lane == 0) PairsOut(p.meta).v[t * high(p.strides_y) + block] = meta;
   }
 }
 
@@ -106,7 +105,7 @@ void main() {
   }
   for (uint t = part.begin; t < part.end; ++t) {
     const uint at = t * low(p.strides_qkv), keys = k_heads * kKeyDim;
-    float gates[kGateTurns], gains[kGateTurns];
+    vec4 gates[kBlockTurns], gains[kBlockTurns];
     if (kGate != 0) load_gates(t, gates, gains);
     const float v = p.qkv.v[at + 2 * keys + h * kValueDim + column], b = p.b.v[t * high(p.strides_qkv) + h];
     const float decay = p.decay.v[h], dt = p.dt.v[t * low(p.strides_dt) + h] + p.bias.v[h];
@@ -144,7 +143,7 @@ void main() {
     if (p.snapshots.v[t] >= 0) keep(p.snapshots.v[t], s);
     if (kGate != 0) {
       barrier();
-      if (gl_SubgroupID == 0) store_gated(t, gates, gains);
+      store_gated(t, gates, gains);
     }
   }
   keep(part.to, s);

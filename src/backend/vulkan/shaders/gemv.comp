@@ -60,7 +60,7 @@ layout(push_constant) uniform Push {
 const uint kUnits = kCols / 32;
 // The rows of all slots follow one another as one long row.
 const uint kRowUnits = kExperts == kSummed ? kSlots * kUnits : kUnits, kTurns = (kRowUnits + kLanes - 1) / kLanes;
-const uint kDeep = 2;                                      // units of a lane that are loaded together
+layout(constant_id = 20) const uint kDeep = 2;             // units of a lane that are loaded together
 const bool kOneTurn = kTurns == 1;                         // then of two rows
 const uint kRowParts = (kTurns + kDeep - 1) / kDeep;       // loads of a row
 const bool kWhole = kRowUnits % (kOneTurn ? kLanes : kLanes * kDeep) == 0;
