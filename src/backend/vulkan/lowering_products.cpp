@@ -210,7 +210,7 @@ Result<> DecodeProducts::product(const Op& o, const Around& around) {
   constants.push_back(flag(n % group_rows != 0));
   constants.push_back(conv != nullptr ? conv->taps : 0);
   constants.push_back(flag(conv != nullptr && conv->silu));
-  // Of so many threads one unit each under way is enough, and leaves registers to none too few.
+  // Units of a lane that are loaded together: of 1,024 threads one is enough, and all that registers have room for.
   constants.push_back(around.epilogue == Epilogue::kSumInt8 ? 1 : 2);
   return add(o, program_of("gemv", file(o, 0).type), constants, push, up(n, group_rows), up(tokens, columns),
              summed ? 1 : slots);

@@ -35,6 +35,7 @@ const uint kOwnInput = 2, kHeads = 3, kSummed = 4;
 // `up`, its states `other` (of page 0), pages route_stride bytes apart; `route`: pairs_at parts; `y_more`: snapshots.
 layout(constant_id = 18) const uint kTaps = 0;
 layout(constant_id = 19) const uint kConvSilu = 0;
+layout(constant_id = 20) const uint kDeep = 2;     // units of a lane that are loaded together
 #include "conv.glsl"
 #include "recurrent.glsl"
 layout(push_constant) uniform Push {
@@ -60,8 +61,7 @@ layout(push_constant) uniform Push {
 const uint kUnits = kCols / 32;
 // The rows of all slots follow one another as one long row.
 const uint kRowUnits = kExperts == kSummed ? kSlots * kUnits : kUnits, kTurns = (kRowUnits + kLanes - 1) / kLanes;
-layout(constant_id = 20) const uint kDeep = 2;             // units of a lane that are loaded together
-const bool kOneTurn = kTurns == 1;                         // then of two rows
+const bool kOneTurn = kTurns == 1;                         // then units of several rows are loaded together
 const uint kRowParts = (kTurns + kDeep - 1) / kDeep;       // loads of a row
 const bool kWhole = kRowUnits % (kOneTurn ? kLanes : kLanes * kDeep) == 0;
 const bool kTwo = kEpilogue == kGlu || kEpilogue == kGluInt8;     // rows of W come in pairs: gate, up
