@@ -13,6 +13,7 @@ struct DeviceCase {
   std::vector<KvType> kv_types = {KvType::kF32};
   // One that takes weights that are not finite; empty: the device cannot.
   std::function<std::unique_ptr<Device>(uint32_t threads)> make_unchecked = {};
+  uint32_t choose = 0;  // of the logits, that plans are to (PlanKey::choose)
 };
 inline void PrintTo(const DeviceCase& c, std::ostream* out) { *out << c.name; }
 inline std::string name_of_device(const testing::TestParamInfo<DeviceCase>& info) { return info.param.name; }
@@ -25,7 +26,9 @@ class DeviceTest : public testing::TestWithParam<DeviceCase> {
     std::unique_ptr<Device> device = GetParam().make(threads);
     Caps caps = GetParam().caps(device->caps());
     if (change_caps) change_caps(caps);
-    return Runner(std::move(device), graph, caps, std::move(change), 4, 8, kv_type);
+    Runner made(std::move(device), graph, caps, std::move(change), 4, 8, kv_type);
+    made.choose(GetParam().choose);
+    return made;
   }
 };
 

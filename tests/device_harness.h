@@ -74,6 +74,8 @@ class Runner {
   }
 
   Device& device() { return *device_; }
+  // From now on plans choose so much of the logits (PlanKey::choose), and that is what steps give for a row.
+  void choose(uint32_t wanted) { choose_ = wanted; }
   std::vector<PageId>& table(uint32_t sequence, uint32_t group) {
     return tables_[sequence * graph_->groups.size() + group];
   }
@@ -99,17 +101,19 @@ class Runner {
       sequences.push_back(row.sequence);
     }
     const std::vector<PageTable> tables(tables_.begin(), tables_.end());
-    const PlanHandle plan =
-        prepared({bucket(static_cast<uint32_t>(ids.size())), bucket(static_cast<uint32_t>(wanted.size()))});
+    const PlanKey key{bucket(static_cast<uint32_t>(ids.size())),
+                      bucket(static_cast<uint32_t>(wanted.size()))};
+    const PlanHandle handle = prepared(key);
     const std::vector<float> hidden = hidden_rows(*graph_, ids.size());
     Batch batch{ids, positions, sequences, wanted, tables};
     batch.hidden = hidden;
-    if (Result<> ran = device_->run(plan, batch); !ran) return std::unexpected(ran.error());
+    if (Result<> ran = device_->run(handle, batch); !ran) return std::unexpected(ran.error());
+    const ValueId output = choose_ > 0 && !wanted.empty() ? plan(key).choice : graph_->output();
     // A graph of T rows and no gather_rows: every row is there.
-    const bool all = graph_->values[static_cast<size_t>(graph_->output())].rows == Rows::kT;
+    const bool all = plan(key).value(output).rows == Rows::kT;
     Logits logits;
     for (uint32_t r = 0; r < (all ? ids.size() : wanted.size()); r++) {
-      const std::span<const float> row = device_->read(plan, graph_->output(), r);
+      const std::span<const float> row = device_->read(handle, output, r);
       logits.emplace_back(row.begin(), row.end());
     }
     return logits;
@@ -128,11 +132,16 @@ class Runner {
 
   const Plan& plan(PlanKey key) {
     prepared(key);
-    return *plans_.at(key).first;
+    return *plans_.at(asked(key)).first;
   }
 
  private:
+  PlanKey asked(PlanKey key) const {
+    if (key.r > 0) key.choose = choose_;
+    return key;
+  }
   PlanHandle prepared(PlanKey key) {
+    key = asked(key);
     if (const auto found = plans_.find(key); found != plans_.end()) return found->second.second;
     Result<std::shared_ptr<const Plan>> plan = compile(graph_, key, caps_);
     EXPECT_TRUE(plan.has_value()) << (plan ? "" : plan.error().message);
@@ -154,6 +163,7 @@ class Runner {
   std::vector<PoolSpec> pools_;
   std::vector<std::vector<PageId>> tables_;  // [sequence · groups + group]
   std::map<PlanKey, std::pair<std::shared_ptr<const Plan>, PlanHandle>> plans_;
+  uint32_t choose_ = 0;
 };
 
 inline std::vector<int32_t> random_ids(size_t n, uint32_t vocab, uint64_t seed) {

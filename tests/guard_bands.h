@@ -21,9 +21,10 @@ class GuardBands {
   using Judge = std::function<Faults(const Step& declared)>;
   using Visit = std::function<void(const Plan& plan, size_t s, const Judge& judge)>;
 
+  // `choose`: of the logits (PlanKey::choose).
   GuardBands(std::unique_ptr<Device> device, std::shared_ptr<const Graph> graph, const Caps& caps,
-             KvType kv_type)
-      : device_(std::move(device)), graph_(std::move(graph)), caps_(caps) {
+             KvType kv_type, uint32_t choose = 0)
+      : device_(std::move(device)), graph_(std::move(graph)), caps_(caps), choose_(choose) {
     EXPECT_TRUE(device_->upload(*graph_, {}, [](const Weight&) {}).has_value());
     const std::vector<PoolSpec> pools(graph_->groups.size(), {kSequences * kPages, kv_type, kv_type});
     EXPECT_TRUE(device_->allocate(*graph_, pools).has_value());
@@ -31,11 +32,12 @@ class GuardBands {
       for (size_t g = 0; g < graph_->groups.size(); g++) tables_.push_back({kSequences + s, s});
   }
 
-  // The logits of the wanted rows; `visit` is called for every step, before the state moves on.
+  // The logits of the wanted rows, or what is chosen of them; `visit` is called for every step, before the state moves on.
   Logits run(const std::vector<TokenRow>& rows, const Visit& visit) {
     const BatchRows r(rows);
     const PlanKey key{bucket(static_cast<uint32_t>(r.ids.size())),
-                      bucket(static_cast<uint32_t>(r.wanted.size())), graph_->hidden >= 0};
+                      bucket(static_cast<uint32_t>(r.wanted.size())), graph_->hidden >= 0,
+                      r.wanted.empty() ? 0 : choose_};
     const std::shared_ptr<const Plan> plan = surrounded(key);
     const std::vector<PageTable> tables(tables_.begin(), tables_.end());
     batch_ = {r.ids, r.positions, r.sequences, r.wanted, tables};
@@ -60,7 +62,7 @@ class GuardBands {
 
     Logits logits;
     for (uint32_t row = 0; row < r.wanted.size(); row++) {
-      const std::span<const float> values = device_->read(handles.back(), graph_->output(), row);
+      const std::span<const float> values = device_->read(handles.back(), plan->outputs().front(), row);
       logits.emplace_back(values.begin(), values.end());
     }
     return logits;
@@ -270,6 +272,7 @@ class GuardBands {
   std::vector<std::vector<PageId>> tables_;  // [sequence · groups + group]
   Batch batch_;
   ValueId whole_ = -1;
+  uint32_t choose_;
 };
 
 // Steps of every kind over `vocab` tokens: prefill, decode, verification of a draft, no logits, several
@@ -300,9 +303,11 @@ inline std::vector<std::vector<TokenRow>> guarded_steps(uint32_t vocab) {
 
 // No step of the plans touches what it does not declare, and the logits are those of whole plans.
 inline void expect_guarded(const std::function<std::unique_ptr<Device>()>& make, const Caps& caps,
-                           const std::shared_ptr<const Graph>& graph, uint32_t vocab, KvType kv_type) {
-  GuardBands guarded(make(), graph, caps, kv_type);
+                           const std::shared_ptr<const Graph>& graph, uint32_t vocab, KvType kv_type,
+                           uint32_t choose = 0) {
+  GuardBands guarded(make(), graph, caps, kv_type, choose);
   Runner usual(make(), graph, caps, {}, 3, 2, kv_type);
+  usual.choose(choose);
   for (const auto& rows : guarded_steps(vocab)) {
     const Logits logits = guarded.run(rows, [](const Plan& plan, size_t s, const GuardBands::Judge& judge) {
       EXPECT_EQ(judge(plan.steps[s]), GuardBands::Faults{})

@@ -54,17 +54,19 @@ TEST_P(GuardProperties, StepsTouchOnlyWhatTheyDeclare) {
     if (kSanitized && name != "small" && name != "experts") continue;  // every access is checked there anyway
     SCOPED_TRACE(name);
     const auto graph = build_tiny(model);
+    if (GetParam().choose > 0 && graph->logits < 0) continue;  // there is nothing to choose from
     for (const uint32_t threads : {1u, 2u}) {
       if (kSanitized && threads == 1) continue;  // two make the same accesses
       expect_guarded([&] { return GetParam().make(threads); }, caps_for(threads), graph, model.vocab,
-                     GetParam().kv_types[0]);
+                     GetParam().kv_types[0], GetParam().choose);
     }
   }
 }
 
 TEST_P(GuardProperties, WrongDeclarationsAreSeen) {
   const TinyModel model = small_model();
-  GuardBands guarded(GetParam().make(2), build_tiny(model), caps_for(2), GetParam().kv_types[0]);
+  GuardBands guarded(GetParam().make(2), build_tiny(model), caps_for(2), GetParam().kv_types[0],
+                     GetParam().choose);
   size_t tried = 0;
   for (const auto& rows : guarded_steps(model.vocab)) {
     guarded.run(rows, [&](const Plan& plan, size_t s, const GuardBands::Judge& judge) {

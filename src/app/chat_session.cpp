@@ -160,7 +160,9 @@ std::string describe_timings(const Generation& generation) {
   const auto decode = report::decode_tps(t.decode_tokens, t.decode_s);
   return fmt::format("prompt {} tokens ({} cached), {} · reply {} tokens{}, {} · first text after {} · {}",
                      t.prompt_tokens, t.cached_tokens, report::format_tps(prefill), t.decode_tokens,
-                     generation.chosen_by_device() ? " (chosen by the device)" : "",
+                     generation.chosen_by() == ChosenBy::kDevice       ? " (chosen by the device)"
+                     : generation.chosen_by() == ChosenBy::kCandidates ? " (of the device's candidates)"
+                                                                       : "",
                      report::format_tps(decode), report::format_seconds(t.ttft_s),
                      finish_name(generation.finish()));
 }

@@ -28,24 +28,25 @@ struct ExplainFlags {
 
 struct Phase {
   uint32_t t, r;
-  uint32_t draft = 0;  // 0: the trunk, else which draft, from 1 on
-  bool choose = false;
+  uint32_t draft = 0;   // 0: the trunk, else which draft, from 1 on
+  uint32_t choose = 0;  // PlanKey::choose
 };
 
-// decode: one token, one row; greedy: the same, and the device chooses; prefill:N: N tokens, the last one's row; verify:K:
-// K tokens, K rows. Embeddings: of a text of one token, of N tokens; of each of K tokens. draft, draft:N: one step of the
-// first, of the N-th draft.
+// decode: one token, one row; greedy: the same, and the device chooses; sampled: the same, and it finds the candidates;
+// prefill:N: N tokens, the last one's row; verify:K: K tokens, K rows. Embeddings: of a text of one token, of N tokens; of
+// each of K tokens. draft, draft:N: one step of the first, of the N-th draft.
 Result<Phase> parse_phase(const std::string& text) {
   if (text == "decode") return Phase{1, 1};
   if (text == "draft") return Phase{1, 1, 1};
-  if (text == "greedy") return Phase{.t = 1, .r = 1, .choose = true};
+  if (text == "greedy") return Phase{.t = 1, .r = 1, .choose = 1};
+  if (text == "sampled") return Phase{.t = 1, .r = 1, .choose = kMostCandidates};
   const size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   uint32_t n = 0;
   if (colon != std::string::npos) std::from_chars(text.data() + colon + 1, text.data() + text.size(), n);
   if ((name != "prefill" && name != "verify" && name != "draft") || n == 0 || n > 65536)
-    return wrong_use("flag --phase: '{}' is none of decode, greedy, prefill:N, verify:K, draft, draft:N",
-                     text);
+    return wrong_use(
+        "flag --phase: '{}' is none of decode, greedy, sampled, prefill:N, verify:K, draft, draft:N", text);
   if (name == "draft") return Phase{1, 1, n};
   return name == "prefill" ? Phase{n, 1} : Phase{n, n};
 }
@@ -147,7 +148,7 @@ Result<> run_explain(const ExplainFlags& flags) {
       for (const std::string_view name : caps.rules) names += " " + std::string(name);
       return wrong_use("flag --without: '{}' is no rule of this device; its rules:{}", rule, names);
     }
-  const PlanKey key{bucket(phase.t), phase.r <= 1 ? phase.r : bucket(phase.r), draft && !phase.choose,
+  const PlanKey key{bucket(phase.t), phase.r <= 1 ? phase.r : bucket(phase.r), draft && phase.choose == 0,
                     phase.choose};
   const auto& graph = phase.draft > 0 ? model->drafts[phase.draft - 1] : model->graph;
   if (device == nullptr) {
@@ -197,9 +198,9 @@ Body declare_explain(Arguments& arguments) {
   auto flags = std::make_shared<ExplainFlags>();
   declare_model(arguments, flags->model);
   declare_device(arguments, flags->model);
-  arguments.option(
-      "--phase", flags->phase,
-      "decode, greedy (the device chooses the token), prefill:N, verify:K, or draft (draft:N: the N-th)");
+  arguments.option("--phase", flags->phase,
+                   "decode, greedy (the device chooses the token), sampled (it finds the candidates), "
+                   "prefill:N, verify:K, or draft (draft:N: the N-th)");
   arguments.option("--depth", flags->depth, "positions already cached");
   arguments.option("--assume", flags->assume,
                    "predicts the time on a card that is not here (rx9070xt, rx7900xtx, rx6800xt, h200)");

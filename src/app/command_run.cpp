@@ -38,7 +38,7 @@ void print_json(const Generation& g, const calls::ParsedMessage* message) {
            {"ids", g.ids()},
            {"prompt_ids", g.prompt()},
            {"finish", finish_name(g.finish())},
-           {"chosen_by", g.chosen_by_device() ? "device" : "sampler"},
+           {"chosen_by", chosen_by_name(g.chosen_by())},
            {"timings", timings_json(g.timings())}};
   if (message != nullptr) {
     out["content"] = message->content;

@@ -124,7 +124,7 @@ class Device {
   // Runs every step. Fails when the device is lost, or the bytes of a weight read in place are gone.
   virtual Result<> run(PlanHandle plan, const Batch& batch) = 0;
   // Steps that are begun before the one behind which they come has ended, on devices that say so (Caps::runs_ahead), of
-  // plans that choose: begin() returns at once, finish() waits for the oldest step under way, which is then the last run.
+  // plans that choose one: begin() returns at once, finish() waits for the oldest step under way, which is then the last run.
   // Two can be under way. `follows`: it stands behind the step that was begun last, of the same plan, and its rows' tokens
   // are the choices of that one, row by row, whatever batch.ids says. False: it cannot be begun now. run(), and a step
   // that does not follow, wait for what is under way, and what that made is gone.

@@ -247,13 +247,21 @@ struct ScaleAttrs {
   float factor;
 };
 // quant_act: x → the same in int8 per 32, of one term or two (inserted by compile where a kernel reads it so)
-// choose: logits [R, n] → [R, 1]: the number of the largest one, the lowest of equal ones, as a whole number in f32; where
-// one is not finite, −1 − the number of the first such (inserted by compile where the key asks for it)
+// choose (inserted by compile where the key asks for it): logits [R, n] → [R, 1]: the number of the largest one, the lowest
+// of equal ones, as a whole number in f32; where one is not finite, −1 − the number of the first such.
+// Of candidates: → [R, 2 · candidates]: the numbers of the so many largest ones, in order of number, then their logits, bit
+// for bit. What is not finite counts as largest, and of equal ones the lower number comes first: so the first that is not
+// finite, of all logits, is among them, and the first such there.
 inline constexpr uint32_t kMostChoices = 1 << 24;  // n: numbers beyond are no f32
+inline constexpr uint32_t kMostCandidates = 128;
+struct ChooseAttrs {
+  uint32_t candidates = 0;  // at most n; 0: the largest one
+};
 
-using Attrs = std::variant<std::monostate, EmbedAttrs, PoolAttrs, NormAttrs, LinearAttrs, HeadLinearAttrs,
-                           ConcatAttrs, SliceAttrs, RouteAttrs, ExpertAttrs, ActAttrs, RopeTableAttrs,
-                           RopeAttrs, KvAttrs, AttentionAttrs, ConvAttrs, DeltaAttrs, SsmAttrs, ScaleAttrs>;
+using Attrs =
+    std::variant<std::monostate, EmbedAttrs, PoolAttrs, NormAttrs, LinearAttrs, HeadLinearAttrs, ConcatAttrs,
+                 SliceAttrs, RouteAttrs, ExpertAttrs, ActAttrs, RopeTableAttrs, RopeAttrs, KvAttrs,
+                 AttentionAttrs, ConvAttrs, DeltaAttrs, SsmAttrs, ScaleAttrs, ChooseAttrs>;
 
 struct Op {
   OpKind kind;

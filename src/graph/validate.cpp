@@ -76,8 +76,9 @@ class Checker {
       case OpKind::kGatherRows:
       case OpKind::kAdd:
       case OpKind::kQuantAct:
-      case OpKind::kChoose:
         return std::holds_alternative<std::monostate>(op_.attrs);
+      case OpKind::kChoose:
+        return std::holds_alternative<ChooseAttrs>(op_.attrs);
     }
     return false;
   }
@@ -416,9 +417,12 @@ class Checker {
       case OpKind::kQuantAct:
         same_width();
         break;
-      case OpKind::kChoose:
-        want(out().width, 1, "width of the output");
+      case OpKind::kChoose: {
+        const uint32_t candidates = op_.as<ChooseAttrs>().candidates;
+        at_most(candidates, std::min(kMostCandidates, in(0).width), "candidates");
+        want(out().width, candidates == 0 ? 1 : 2 * candidates, "width of the output");
         break;
+      }
     }
   }
 

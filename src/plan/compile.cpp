@@ -93,10 +93,16 @@ void insert_quant_act(Plan& plan) {
 }
 
 void insert_choose(Plan& plan) {
+  const bool one = plan.key.choose == 1;
+  const uint32_t candidates = one ? 0 : std::min(plan.key.choose, plan.value(plan.source->logits).width);
   plan.choice = static_cast<ValueId>(plan.values.size());
-  plan.values.push_back({.name = "choice", .rows = Rows::kR, .width = 1});
-  plan.ops.push_back(
-      Op{.kind = OpKind::kChoose, .name = "choose", .in = {plan.source->logits}, .out = {plan.choice}});
+  plan.values.push_back(
+      {.name = one ? "choice" : "candidates", .rows = Rows::kR, .width = one ? 1 : 2 * candidates});
+  plan.ops.push_back(Op{.kind = OpKind::kChoose,
+                        .name = "choose",
+                        .in = {plan.source->logits},
+                        .out = {plan.choice},
+                        .attrs = ChooseAttrs{candidates}});
 }
 
 bool is_row_wise(OpKind kind) {
@@ -229,7 +235,7 @@ QuantizedLayout quantized_layout(uint32_t width, uint32_t rows, uint32_t terms) 
 
 std::vector<ValueId> Plan::outputs() const {
   std::vector<ValueId> all;
-  if (key.choose)
+  if (key.choose > 0)
     all.push_back(choice);
   else if (key.r > 0 && source->output() >= 0)
     all.push_back(source->output());
@@ -249,11 +255,13 @@ uint64_t Plan::moved_bytes(uint64_t t) const {
 Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, PlanKey key,
                                             const Caps& caps) {
   ENSURE(!key.hidden || graph->hidden >= 0, "{}: no hidden rows", graph->architecture);
-  ENSURE(!key.choose || (graph->logits >= 0 && key.r > 0), "{}: nothing to choose from", graph->architecture);
-  ENSURE(!key.choose || graph->values[static_cast<size_t>(graph->logits)].width < kMostChoices, "{} logits",
+  const bool chooses = key.choose > 0;
+  ENSURE(!chooses || (graph->logits >= 0 && key.r > 0), "{}: nothing to choose from", graph->architecture);
+  ENSURE(!chooses || graph->values[static_cast<size_t>(graph->logits)].width < kMostChoices, "{} logits",
          graph->values[static_cast<size_t>(graph->logits)].width);
+  ENSURE(key.choose <= kMostCandidates, "{} candidates", key.choose);
   TRY_VOID(check_supported(*graph, caps));
-  if (key.choose && !caps.operations.contains(OpKind::kChoose))
+  if (chooses && !caps.operations.contains(OpKind::kChoose))
     return fail("device '{}' cannot run {}", caps.name, op_name(OpKind::kChoose));
   auto plan = std::make_shared<Plan>();
   plan->key = key;
@@ -262,7 +270,7 @@ Result<std::shared_ptr<const Plan>> compile(std::shared_ptr<const Graph> graph, 
   plan->ops = graph->ops;
   plan->groups = graph->touched_groups();
   plan->source = std::move(graph);
-  if (key.choose) insert_choose(*plan);
+  if (chooses) insert_choose(*plan);
   drop_dead(*plan);
   insert_quant_act(*plan);
   for (uint32_t o = 0; o < plan->ops.size(); o++)

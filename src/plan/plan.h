@@ -21,11 +21,12 @@
 namespace brass {
 
 // The upper bounds that a plan's buffers are made for. T: tokens of a step; R: rows whose output (logits or
-// embeddings) is wanted. `hidden`: the graph's hidden rows are wanted, too. `choose`: of the logits only the choice is.
+// embeddings) is wanted. `hidden`: the graph's hidden rows are wanted, too. `choose`: of the logits only the largest one's
+// number is (1), or so many candidates (at most kMostCandidates, or as many as there are logits); 0: all logits.
 struct PlanKey {
   uint32_t t = 1, r = 1;
   bool hidden = false;
-  bool choose = false;
+  uint32_t choose = 0;
   auto operator<=>(const PlanKey&) const = default;
 };
 uint32_t bucket(uint32_t n);  // 0, 1, 2, 4, 8 … the smallest power of two ≥ n
@@ -45,7 +46,7 @@ struct Caps {
   uint32_t private_rows = 0;  // T up to which row-wise steps run once in every thread, into private copies
   KvBytes kv{4, 4};           // bytes of one cached value
   bool own_memory = false;    // which can be too small: Device::memory_need says
-  bool runs_ahead = false;    // of plans that choose: Device::begin
+  bool runs_ahead = false;    // of plans that choose one: Device::begin
 };
 
 enum class Storage : uint8_t {

@@ -63,6 +63,8 @@ class Work {
   // Programs that each wait for the one before.
   uint32_t hops() const {
     if (op_.kind == OpKind::kAttention && !many()) return 2;  // by pages, then their sum
+    if (op_.kind == OpKind::kChoose && op_.as<ChooseAttrs>().candidates > 0)
+      return 2;  // of parts, then of all
     if (is_product(op_.kind) && many() && device_.matrix_flops > 0)
       return 2;  // rows as f16 and tiles, then the product
     return 1;

@@ -59,6 +59,7 @@ Result<> Engine::allocate() {
   ahead_tables_.reserve(o.sequences * graph.groups.size());
   ahead_states_.reserve(o.sequences);
   chosen_.reserve(o.sequences);
+  candidate_ids_.reserve(kMostCandidates);
   if (!model_->drafts.empty()) hidden_.reserve(size_t{o.chunk} * model_->info.embedding_length);
   return {};
 }
@@ -204,7 +205,8 @@ bool Engine::has_work() const {
 // ---- computing
 
 // `graph`: index in graphs_.
-Result<Engine::Prepared> Engine::prepared(size_t graph, uint32_t t, uint32_t r, bool hidden, bool choose) {
+Result<Engine::Prepared> Engine::prepared(size_t graph, uint32_t t, uint32_t r, bool hidden,
+                                          uint32_t choose) {
   const PlanKey key{std::min(bucket(t), std::max(options_.chunk, t)),
                     r <= 1 ? r : std::min(bucket(r), bucket(t)), hidden, choose};
   Compiled& compiled = graphs_[graph];
@@ -335,10 +337,10 @@ Result<std::span<const StepRows>> Engine::step() {
   ENSURE(!ids_.empty(), "step() without work");
   turn_ = (turn_ + 1) % count;
 
-  const bool choose = all_choose();
+  const uint32_t choose = choices_wanted();
   const Prepared plan = TRY(prepared(0, static_cast<uint32_t>(ids_.size()),
                                      static_cast<uint32_t>(rows_.size()), !made_hidden_.empty(), choose));
-  if (choose && device_->caps().runs_ahead) {
+  if (choose == 1 && device_->caps().runs_ahead) {
     ENSURE(TRY(device_->begin(plan.handle, batch(), false)), "a first step can begin");
     last_ = plan;
     TRY_VOID(run_ahead());
@@ -362,7 +364,7 @@ void Engine::end_step() {
 }
 
 std::span<const float> Engine::output(uint32_t row) {
-  ENSURE(last_.handle >= 0 && row < rows_.size() && !last_.plan->key.choose, "row {}", row);
+  ENSURE(last_.handle >= 0 && row < rows_.size() && last_.plan->key.choose == 0, "row {}", row);
   return device_->read(last_.handle, last_.plan->source->output(), row);
 }
 

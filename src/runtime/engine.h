@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,8 +37,16 @@ struct SyncInfo {
   std::string_view cause;
 };
 
-// kChoice: of the last row the likeliest token (choice()), and no logits.
-enum class LogitRows : uint8_t { kNone, kLast, kAll, kChoice };
+// kChoice: of the last row the likeliest token (choice()), and no logits. kCandidates: of the last row the likeliest tokens
+// with their logits (candidates()) where a step makes no more than these, else all logits.
+enum class LogitRows : uint8_t { kNone, kLast, kAll, kChoice, kCandidates };
+
+// The kMostCandidates highest logits of a row, or all of a smaller vocabulary, by ascending id; of equal ones those of lower
+// id. One that is not finite counts as highest. Good until the next call.
+struct Candidates {
+  std::span<const int32_t> ids;
+  std::span<const float> logits;
+};
 
 // What a block that predicts further tokens is given (model/draft.h): rows of one sequence from position `first` on.
 struct DraftRows {
@@ -85,7 +94,7 @@ class Engine {
   // Of a sequence that wants choices: up to so many tokens will be appended, each what choice() gave of the row before
   // it. So a step may be begun before they are asked for; where the text goes another way it leaves no trace.
   void expect_choices(SequenceId id, uint32_t tokens);
-  // Whether the device chooses; else choice() reads the logits.
+  // Whether the device chooses, and finds candidates; else choice() reads the logits, and there are no candidates.
   bool device_chooses() const { return device_->caps().operations.contains(OpKind::kChoose); }
   uint64_t steps_ahead() const {
     return taken_ahead_;
@@ -106,6 +115,8 @@ class Engine {
   std::span<const float> logits(uint32_t row);  // [vocabulary]; not of sequences that want choices
   // The likeliest token of a row, the lowest of equal ones. Error: a logit that is not finite, by its token.
   Result<int32_t> choice(uint32_t row);
+  // Of a sequence that wants candidates. Nothing: the step made all logits, and logits() has them.
+  std::optional<Candidates> candidates(uint32_t row);
   std::span<const float> embedding(uint32_t row);  // [embedding_length]
   // Rows of all tokens that the last step processed of sequences that want them; hidden(row) reads them, [width].
   std::span<const StepRows> hidden_rows() const { return made_hidden_; }
@@ -148,12 +159,12 @@ class Engine {
   const Sequence& at(SequenceId id) const;
   Result<> upload(const Progress& progress);
   Result<> allocate();
-  Result<Prepared> prepared(size_t graph, uint32_t t, uint32_t r, bool hidden, bool choose = false);
+  Result<Prepared> prepared(size_t graph, uint32_t t, uint32_t r, bool hidden, uint32_t choose = 0);
   Batch batch() const;
   Result<> run(const Prepared& plan);
   void end_step();
   // engine_ahead.cpp
-  bool all_choose() const;
+  uint32_t choices_wanted() const;
   Result<> run_ahead();
   Result<> begin_ahead();
   bool can_go_ahead(const Sequence& s) const;
@@ -197,6 +208,7 @@ class Engine {
   std::vector<PageTable> ahead_tables_;
   std::vector<StatePages> ahead_states_;
   std::vector<int32_t> chosen_;  // [sequence of the step] what choice() gave of its row since; −1: nothing
+  std::vector<int32_t> candidate_ids_;
   Prepared last_{nullptr, -1};
 };
 

@@ -1,4 +1,5 @@
-// Steps of an Engine that choose tokens, and are begun before it is known that the text takes them.
+// Steps of an Engine that choose tokens, or find candidates, on the device; and those that are begun before it is known that
+// the text takes the tokens chosen.
 #include <algorithm>
 
 #include "base/check.h"
@@ -11,7 +12,11 @@ void Engine::expect_choices(SequenceId id, uint32_t tokens) { at(id).expected = 
 
 Result<int32_t> Engine::choice(uint32_t row) {
   int64_t best;
-  if (last_.plan != nullptr && last_.plan->key.choose) {
+  if (const std::optional<Candidates> found = candidates(row)) {
+    best = choice_of(found->logits);
+    best = best < 0 ? -1 - int64_t{found->ids[static_cast<size_t>(-1 - best)]}
+                    : found->ids[static_cast<size_t>(best)];
+  } else if (last_.plan != nullptr && last_.plan->key.choose == 1) {
     ENSURE(row < rows_.size(), "row {}", row);
     best = static_cast<int64_t>(device_->read(last_.handle, last_.plan->choice, row)[0]);
   } else {
@@ -24,11 +29,28 @@ Result<int32_t> Engine::choice(uint32_t row) {
   return static_cast<int32_t>(best);
 }
 
-// Whether all sequences of the step want a choice, of the one row that each has.
-bool Engine::all_choose() const {
-  return device_chooses() && model_->graph->logits >= 0 && made_hidden_.empty() &&
-         in_batch_.size() == ids_.size() && rows_.size() == ids_.size() &&
-         std::ranges::all_of(in_batch_, [&](SequenceId id) { return at(id).want == LogitRows::kChoice; });
+std::optional<Candidates> Engine::candidates(uint32_t row) {
+  if (last_.plan == nullptr || last_.plan->key.choose <= 1) return std::nullopt;
+  ENSURE(row < rows_.size(), "row {}", row);
+  const std::span<const float> found = device_->read(last_.handle, last_.plan->choice, row);
+  const size_t count = found.size() / 2;
+  candidate_ids_.assign(found.begin(), found.begin() + static_cast<ptrdiff_t>(count));
+  return Candidates{.ids = candidate_ids_, .logits = found.subspan(count)};
+}
+
+// What the step's plan is to choose (PlanKey::choose): something where all its sequences want a choice or candidates, of the
+// one row that each has; as much as the one that wants most.
+uint32_t Engine::choices_wanted() const {
+  if (!device_chooses() || model_->graph->logits < 0 || !made_hidden_.empty() ||
+      in_batch_.size() != ids_.size() || rows_.size() != ids_.size())
+    return 0;
+  uint32_t most = 1;
+  for (const SequenceId id : in_batch_) {
+    const LogitRows want = at(id).want;
+    if (want != LogitRows::kChoice && want != LogitRows::kCandidates) return 0;
+    if (want == LogitRows::kCandidates) most = kMostCandidates;
+  }
+  return most;
 }
 
 // Of the step under way, begins the one behind it and waits for the first.

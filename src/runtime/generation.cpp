@@ -7,6 +7,20 @@ namespace {
 
 constexpr uint32_t kReserveTokens = 4096;  // of a reply without a limit: beyond it buffers may grow, rarely
 
+// The device where the highest logits are all that counts, by what is asked of the sampler.
+ChosenBy who_chooses(const Engine& engine, const GenerationOptions& options, const Sampler& sampler) {
+  if (!engine.device_chooses() || options.constraint.grammar != nullptr) return ChosenBy::kSampler;
+  const size_t wanted = sampler.highest_wanted();
+  if (wanted == 0 || wanted > kMostCandidates) return ChosenBy::kSampler;
+  return wanted == 1 ? ChosenBy::kDevice : ChosenBy::kCandidates;
+}
+
+LogitRows rows_for(ChosenBy by) {
+  return by == ChosenBy::kDevice       ? LogitRows::kChoice
+         : by == ChosenBy::kCandidates ? LogitRows::kCandidates
+                                       : LogitRows::kLast;
+}
+
 double seconds(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -18,6 +32,11 @@ std::string_view finish_name(Finish finish) {
   return kNames[static_cast<size_t>(finish)];
 }
 
+std::string_view chosen_by_name(ChosenBy by) {
+  static constexpr std::string_view kNames[] = {"sampler", "candidates", "device"};
+  return kNames[static_cast<size_t>(by)];
+}
+
 Generation::Generation(Engine& engine, SequenceId sequence, const Tokenizer* tokenizer,
                        std::vector<int32_t> prompt, GenerationOptions options)
     : engine_(engine),
@@ -27,8 +46,7 @@ Generation::Generation(Engine& engine, SequenceId sequence, const Tokenizer* tok
       options_(std::move(options)),
       sampler_(options_.sampling, static_cast<int>(engine.model().info.vocabulary)),
       stops_(options_.stops),
-      by_device_(engine.device_chooses() && options_.constraint.grammar == nullptr &&
-                 sampler_.takes_highest()) {
+      chosen_by_(who_chooses(engine, options_, sampler_)) {
   const StreamDecoder::Options decoding{.special = options_.show_control, .continues_text = true};
   if (tokenizer_ != nullptr) decoder_.emplace(*tokenizer_, decoding);
   if (options_.constraint.grammar != nullptr) {
@@ -52,8 +70,8 @@ Result<std::unique_ptr<Generation>> Generation::start(Engine& engine, SequenceId
       new Generation(engine, sequence, tokenizer, std::move(prompt), std::move(options)));
   g->begin_ = Clock::now();
   g->cached_ = TRY(engine.sync(sequence, g->prompt_)).reused;
-  engine.want_logits(sequence, g->by_device_ ? LogitRows::kChoice : LogitRows::kLast);
-  if (g->by_device_ && g->options_.max_tokens > 0)
+  engine.want_logits(sequence, rows_for(g->chosen_by_));
+  if (g->chosen_by_ == ChosenBy::kDevice && g->options_.max_tokens > 0)
     engine.expect_choices(sequence, g->options_.max_tokens - 1);
   for (const int32_t token : g->prompt_) g->sampler_.accept(token);
   if (g->options_.max_tokens == 0) g->finish_ = Finish::kLength;
@@ -104,9 +122,12 @@ Result<std::string_view> Generation::accept(std::span<const float> logits) {
 }
 
 Result<std::string_view> Generation::accept_row(uint32_t row) {
-  if (!by_device_) return accept(engine_.logits(row));
   ENSURE(finish_ == Finish::kNone, "the reply has ended");
-  return accept_token(TRY(engine_.choice(row)));
+  if (chosen_by_ == ChosenBy::kDevice) return accept_token(TRY(engine_.choice(row)));
+  if (chosen_by_ == ChosenBy::kCandidates)
+    if (const std::optional<Candidates> found = engine_.candidates(row))
+      return accept_token(TRY(sampler_.sample_highest(found->ids, found->logits)));
+  return accept(engine_.logits(row));
 }
 
 Result<std::string_view> Generation::accept_token(int32_t token) {

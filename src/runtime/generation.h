@@ -31,6 +31,11 @@ namespace brass {
 enum class Finish : uint8_t { kNone, kStop, kLength, kCancel };
 std::string_view finish_name(Finish finish);
 
+// Who finds a reply's tokens. device: the highest logit, and steps run ahead of the text. candidates: the sampler, among those
+// that the device has found; the logits stay where they are made in both. sampler: it looks at all logits.
+enum class ChosenBy : uint8_t { kSampler, kCandidates, kDevice };
+std::string_view chosen_by_name(ChosenBy by);
+
 struct GenerationOptions {
   SamplingParams sampling;
   std::vector<std::string> stops;
@@ -62,10 +67,10 @@ class Generation {
   // with text that is forced behind it): then nothing is scheduled. Returns new text (may be empty), valid until the
   // next call.
   Result<std::string_view> accept(std::span<const float> logits);
-  // The same of a row that the engine's last step made: where the device chooses (chosen_by_device()), its choice.
+  // The same of a row that the engine's last step made; it may have made no logits of it, unless the sampler chooses alone.
   Result<std::string_view> accept_row(uint32_t row);
-  // Greedy text that nothing else has a say in: the logits stay where they are made, and steps run ahead of the text.
-  bool chosen_by_device() const { return by_device_; }
+  // Of every token but those whose step made all logits for another reason (a prompt's last row, company of other sequences).
+  ChosenBy chosen_by() const { return chosen_by_; }
   // Ends early; returns the text that was held back.
   std::string_view cancel();
 
@@ -100,7 +105,7 @@ class Generation {
   std::string piece_;     // what the last call returned
   Finish finish_ = Finish::kNone;
   uint32_t cached_ = 0;
-  const bool by_device_;
+  const ChosenBy chosen_by_;
   Clock::time_point begin_, first_token_, last_token_, first_text_;
 };
 

@@ -62,12 +62,14 @@ Result<MemoryPlan> MemoryPlan::create(std::vector<std::shared_ptr<const Graph>> 
       if (t == settled.chunk) break;
     }
   }
-  // Steps that choose: a row of each sequence.
+  // Steps that choose one, or candidates: a row of each sequence.
   if (!device.caps().operations.contains(OpKind::kChoose) || out.graphs_.front()->logits < 0) return out;
   for (uint32_t n = 1;; n = std::min(2 * n, settled.sequences)) {
     const uint32_t t = std::min(bucket(n), std::max(settled.chunk, n));
-    const PlanKey key{.t = t, .r = n <= 1 ? n : std::min(bucket(n), bucket(t)), .choose = true};
-    out.plans_.push_back({0, TRY(device.compile(out.graphs_.front(), key))});
+    for (const uint32_t choose : {1u, kMostCandidates}) {
+      const PlanKey key{.t = t, .r = n <= 1 ? n : std::min(bucket(n), bucket(t)), .choose = choose};
+      out.plans_.push_back({0, TRY(device.compile(out.graphs_.front(), key))});
+    }
     if (n == settled.sequences) break;
   }
   return out;

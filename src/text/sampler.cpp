@@ -30,6 +30,11 @@ float heat_of(float temperature) {
   return temperature > 0 ? std::min(1.0f / temperature, std::numeric_limits<float>::max()) : 0.0f;
 }
 
+std::unexpected<Error> not_finite(int64_t id, float logit) {
+  return fail_hint("the model file may be damaged, or this model overflows in this build's arithmetic",
+                   "non-finite logits: the logit of token id {} is {}", id, logit);
+}
+
 std::vector<std::pair<int32_t, float>> merged(std::vector<std::pair<int32_t, float>> bias) {
   std::ranges::sort(bias);
   std::vector<std::pair<int32_t, float>> result;
@@ -89,6 +94,28 @@ Result<int32_t> Sampler::sample(std::span<const float> logits, TokenMask mask) {
   return draw_any();
 }
 
+size_t Sampler::highest_wanted() const {
+  if (adjusts_) return 0;
+  return greedy_ ? 1 : std::min(static_cast<size_t>(params_.top_k), vocab_size_);
+}
+
+Result<int32_t> Sampler::sample_highest(std::span<const int32_t> ids, std::span<const float> logits) {
+  ENSURE(highest_wanted() > 0 && logits.size() >= highest_wanted() && ids.size() == logits.size(),
+         "{} logits with {} ids, of {} that count", logits.size(), ids.size(), highest_wanted());
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (!std::isfinite(logits[i])) return not_finite(ids[i], logits[i]);
+  max_ = maximum(logits);
+  if (greedy_) return ids[static_cast<size_t>(std::ranges::find(logits, max_) - logits.begin())];
+  const bool xtc = toss_xtc(rng_);
+  auto& list = candidates_.list();
+  list.clear();
+  for (size_t i = 0; i < ids.size(); ++i)
+    list.push_back({ids[i], logits[i], exp_nonpositive(logits[i] - max_)});
+  filter(xtc, 0);
+  heat_candidates();
+  return draw_candidate();
+}
+
 Result<std::vector<TokenProbability>> Sampler::distribution(std::span<const float> logits, TokenMask mask) {
   TRY_VOID(prepare(logits, mask));
   if (greedy_) return std::vector<TokenProbability>{{best(), 1.0f}};
@@ -116,8 +143,7 @@ Result<> Sampler::prepare(std::span<const float> logits, TokenMask mask) {
   const bool copies = adjusts_ || !mask.empty();
   if (!scan_logits(logits, block_max_, copies ? adjusted_.data() : nullptr)) {
     const auto bad = std::ranges::find_if_not(logits, [](float x) { return std::isfinite(x); });
-    return fail_hint("the model file may be damaged, or this model overflows in this build's arithmetic",
-                     "non-finite logits: the logit of token id {} is {}", bad - logits.begin(), *bad);
+    return not_finite(bad - logits.begin(), *bad);
   }
   logits_ = copies ? std::span<const float>(adjusted_) : logits;
   if (!mask.empty()) {
@@ -181,10 +207,16 @@ bool Sampler::toss_xtc(Rng& rng) const {
 
 // Steps 4 to 8. False: nothing narrows the choice, and the candidate list is not made.
 bool Sampler::narrow(bool xtc) {
+  if (params_.top_k == 0 && params_.top_p == 1 && params_.min_p == 0 && params_.typical_p == 1 && !xtc)
+    return false;
+  filter(xtc, collect_first_filter());
+  return true;
+}
+
+// `total`: the weight of the whole vocabulary, where top-p comes first.
+void Sampler::filter(bool xtc, double total) {
   const auto& [top_k, top_p, min_p, typical] =
       std::tie(params_.top_k, params_.top_p, params_.min_p, params_.typical_p);
-  if (top_k == 0 && top_p == 1 && min_p == 0 && typical == 1 && !xtc) return false;
-  double total = collect_first_filter();
   if (top_k > 0) candidates_.top_k(static_cast<size_t>(top_k));
   if (typical < 1) candidates_.typical(typical);
   if (top_p < 1) {
@@ -193,7 +225,6 @@ bool Sampler::narrow(bool xtc) {
   }
   if (min_p > 0) candidates_.min_p(min_p);
   if (xtc) candidates_.xtc(params_.xtc.threshold);
-  return true;
 }
 
 // Makes the candidate list of all tokens that the first filter in use could keep, without a list of all

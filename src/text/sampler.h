@@ -57,6 +57,14 @@ class Sampler {
   // computed nonsense), a mask that allows no token, or a bias that forbids every token (that the mask allows).
   Result<int32_t> sample(std::span<const float> logits, TokenMask mask = {});
 
+  // How many of the highest logits are all that sample() looks at where no mask is given, whatever the text; 0: any can
+  // count. 1: it returns the highest, always.
+  size_t highest_wanted() const;
+
+  // As sample(), from at least so many of the highest (of equal ones those of lower id; what is not finite is the highest of
+  // all) with their ids, in ascending order of id: the same token, or error, as from all.
+  Result<int32_t> sample_highest(std::span<const int32_t> ids, std::span<const float> logits);
+
   // Tells the penalties what was appended to the text: every token of the prompt, then every sampled one.
   void accept(int32_t token);
 
@@ -66,9 +74,6 @@ class Sampler {
   // What the next sample() draws from: the tokens that can be drawn, likeliest first. Uses up no randomness
   // (XTC's coin is the one that the next sample() will toss).
   Result<std::vector<TokenProbability>> distribution(std::span<const float> logits, TokenMask mask = {});
-
-  // Whether sample() without a mask is the highest logit, whatever the text.
-  bool takes_highest() const { return greedy_ && !adjusts_; }
 
   // The seed in use: the one given, or the one drawn at construction.
   uint64_t seed() const { return seed_; }
@@ -81,6 +86,7 @@ class Sampler {
   int32_t best() const;
   bool toss_xtc(Rng& rng) const;
   bool narrow(bool xtc);
+  void filter(bool xtc, double total);
   double collect_first_filter();
   void collect_at_least(double logit);
   void heat_candidates();

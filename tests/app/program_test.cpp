@@ -164,5 +164,24 @@ TEST_F(Program, FilesOfAnotherFormAreNamed) {
   EXPECT_EQ(run("render " + template_ + " --messages " + request + " --tools " + request).out, "[user]Hi");
 }
 
+// A reply says who found its tokens, on a device that finds them and on one that does not.
+TEST_F(Program, SaysWhoChose) {
+  const std::string model = source_dir() + "/tests/runtime/fixtures/llamabias-a.gguf";
+  const auto chosen_by = [&](const std::string& flags) {
+    const Ran ran = run("run " + model + " --ids 1,2,3 -n 3 --seed 1 --json " + flags);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.code == 0 ? Json::parse(ran.out)["chosen_by"].get<std::string>() : "";
+  };
+  EXPECT_EQ(chosen_by("--device ref --greedy"), "device");
+  EXPECT_EQ(chosen_by("--device ref"), "candidates");
+  EXPECT_EQ(chosen_by("--device ref --top-k 0"), "sampler");
+  EXPECT_EQ(chosen_by("--device ref --logit-bias 1=0"), "sampler");
+  EXPECT_EQ(chosen_by("--device cpu"), "sampler");
+  EXPECT_EQ(chosen_by("--device cpu --greedy"), "sampler");
+  const Ran plan = run("explain " + model + " --device ref --phase sampled");
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("candidates[R,256]"), std::string::npos) << plan.out;
+}
+
 }  // namespace
 }  // namespace brass::app

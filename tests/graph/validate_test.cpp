@@ -210,6 +210,21 @@ TEST_F(Validate, ActivationOfTwoWidths) {
   expect("blk.0.ffn_act (act_mul): width of the second input is 256, expected 512");
 }
 
+TEST_F(Validate, Candidates) {
+  const Value logits = graph_->values[static_cast<size_t>(graph_->logits)];
+  graph_->values.push_back({.name = "candidates", .rows = logits.rows, .width = 80});
+  graph_->ops.push_back({.kind = OpKind::kChoose,
+                         .name = "choose",
+                         .in = {graph_->logits},
+                         .out = {static_cast<ValueId>(graph_->values.size() - 1)},
+                         .attrs = ChooseAttrs{40}});
+  expect("");
+  std::get<ChooseAttrs>(op("choose").attrs).candidates = 0;
+  expect("choose (choose): width of the output is 80, expected 1");
+  std::get<ChooseAttrs>(op("choose").attrs).candidates = kMostCandidates + 1;
+  expect("choose (choose): candidates is 129, expected at most 128");
+}
+
 TEST_F(Validate, RowKinds) {
   out_of("blk.0.attn_q").rows = Rows::kR;
   expect("blk.0.attn_q (linear): rows of the output are R, expected T");

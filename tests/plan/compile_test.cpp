@@ -172,7 +172,7 @@ TEST(Compile, RefusesByName) {
 // Of a plan that chooses, the choice is what lives to the end, and the logits are not.
 TEST(Compile, ChoosesWhereTheKeyAsksForIt) {
   const auto graph = build_tiny(gemma_like());  // its logits are capped
-  const PlanKey key{.t = 1, .r = 1, .choose = true};
+  const PlanKey key{.t = 1, .r = 1, .choose = 1};
   for (const Caps& caps : {plain_profile(), dispatch_profile()}) {
     const auto plan = compiled(graph, key, caps), plain = compiled(graph, {1, 1}, caps);
     EXPECT_EQ(plan->outputs(), std::vector<ValueId>{plan->choice});
@@ -189,6 +189,28 @@ TEST(Compile, ChoosesWhereTheKeyAsksForIt) {
   Caps caps = plain_profile();
   caps.operations.erase(OpKind::kChoose);
   EXPECT_EQ(compile(graph, key, caps).error().message, "device 'plain' cannot run choose");
+}
+
+// As many numbers and logits a row as candidates were asked for, or as there are logits.
+TEST(Compile, FindsAsManyCandidatesAsTheKeyAsksFor) {
+  const auto graph = build_tiny(small_model());
+  const uint32_t vocabulary = small_model().vocab;
+  const auto plain = compiled(graph, {4, 3}, dispatch_profile());
+  for (const uint32_t choose : {2u, 40u, kMostCandidates}) {
+    const uint32_t candidates = std::min(choose, vocabulary);
+    const auto plan = compiled(graph, {.t = 4, .r = 3, .choose = choose}, dispatch_profile());
+    EXPECT_EQ(plan->outputs(), std::vector<ValueId>{plan->choice});
+    const Op& op = plan->ops[plan->steps.back().ops[0]];
+    EXPECT_EQ(op.kind, OpKind::kChoose);
+    EXPECT_EQ(op.as<ChooseAttrs>().candidates, candidates);
+    EXPECT_EQ(plan->value(plan->choice).width, 2 * candidates);
+    EXPECT_EQ(plan->place(plan->choice).bytes, 3 * ((2 * candidates + 15) / 16 * 16) * sizeof(float));
+    const Sizes sizes{4, 3, 0};
+    const Cost found = plan_cost(*plan, sizes), without = plan_cost(*plain, sizes);
+    EXPECT_EQ(found.weight_bytes, without.weight_bytes);
+    EXPECT_EQ(found.activation_bytes - without.activation_bytes,
+              3 * (vocabulary + 2 * candidates) * sizeof(float));
+  }
 }
 
 TEST(Compile, Int8InputsAreMadeOnceForAllTheirReaders) {

@@ -13,8 +13,15 @@ DeviceCase on_ref(std::string name, std::function<Caps(const Caps&)> caps) {
       .name = std::move(name), .make = make(true), .caps = std::move(caps), .make_unchecked = make(false)};
 }
 
+// Plans that leave candidates. (One choice would not show that logits have changed.)
+DeviceCase of_candidates() {
+  DeviceCase made = on_ref("candidates", [](const Caps& own) { return own; });
+  made.choose = 5;
+  return made;
+}
+
 std::vector<DeviceCase> every_profile() {
-  return {on_ref("own", [](const Caps& own) { return own; }),
+  return {of_candidates(), on_ref("own", [](const Caps& own) { return own; }),
           on_ref("fused", [](const Caps&) { return fused_profile(); }),
           on_ref("int8_alone", [](const Caps&) { return without_rules(fused_profile(1)); })};
 }

@@ -204,6 +204,7 @@ TEST(RefOperations, AddScaleSoftcap) {
 
 TEST(RefOperations, Choose) {
   expect_right_choices([] { return make_ref_device({}); });
+  expect_right_candidates([] { return make_ref_device({.check_finite = false}); });
 }
 
 TEST(RefOperations, RopeTableIsCosAndSinOfF32Angles) {

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "model_fixture.h"
+#include "text/grammar/choices.h"
 
 namespace {
 std::atomic<size_t> allocations{0};
@@ -139,6 +140,53 @@ TEST_F(GenerationTest, SameSeedSameText) {
   };
   EXPECT_EQ(with_seed(1), with_seed(1));
   EXPECT_NE(with_seed(1), with_seed(2));
+}
+
+// A device that chooses does so where nothing else has a say; candidates are enough for a chain that begins with a small top-k.
+TEST_F(GenerationTest, WhoChooses) {
+  const std::vector<std::string> words = {"a", "b"};
+  const auto grammar =
+      grammar::compile(*grammar::grammar_from_choices(words), grammar::TokenTrie::create(*tokenizer_));
+  struct Case {
+    GenerationOptions options;
+    ChosenBy by;  // on a device that chooses
+  };
+  const std::vector<Case> all = {
+      {{.sampling = kGreedy}, ChosenBy::kDevice},
+      {{.sampling = {.temperature = 0}}, ChosenBy::kDevice},
+      {{.sampling = {.top_k = 1}}, ChosenBy::kDevice},
+      {{.sampling = {}}, ChosenBy::kCandidates},
+      {{.sampling = {.top_k = 128, .typical_p = 0.5f, .xtc = {.probability = 0.5f}}}, ChosenBy::kCandidates},
+      {{.sampling = {.top_k = 129}}, ChosenBy::kSampler},
+      {{.sampling = {.top_k = 0}}, ChosenBy::kSampler},
+      {{.sampling = {.repeat_penalty = 1.1f}}, ChosenBy::kSampler},
+      {{.sampling = {.frequency_penalty = 0.1f}}, ChosenBy::kSampler},
+      {{.sampling = {.presence_penalty = 0.1f}}, ChosenBy::kSampler},
+      {{.sampling = {.dry = {.multiplier = 0.5f}}}, ChosenBy::kSampler},
+      {{.sampling = {.logit_bias = {{3, 1.0f}}}}, ChosenBy::kSampler},
+      {{.sampling = {.logit_bias = {{3, 1.0f}}, .greedy = true}}, ChosenBy::kSampler},
+      {{.sampling = kGreedy, .constraint = {.grammar = grammar}}, ChosenBy::kSampler},
+      {{.sampling = {}, .constraint = {.grammar = grammar}}, ChosenBy::kSampler}};
+  for (const Case& c : all) EXPECT_EQ(start(c.options)->chosen_by(), ChosenBy::kSampler);
+  engine_ = open(quantized_llama(folder_), {.device = "ref", .context = 600, .kv_type = KvType::kF32});
+  sequence_ = *engine_->create_sequence();
+  for (size_t i = 0; i < all.size(); i++)
+    EXPECT_EQ(chosen_by_name(start(all[i].options)->chosen_by()), chosen_by_name(all[i].by)) << i;
+}
+
+TEST_F(GenerationTest, CandidatesGiveTheTextOfAllLogits) {
+  engine_ = open(quantized_llama(folder_), {.device = "ref", .context = 600, .kv_type = KvType::kF32});
+  sequence_ = *engine_->create_sequence();
+  for (const int top_k : {2, 40, 128})
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+      SamplingParams few{.temperature = 1.5f, .top_k = top_k, .seed = seed}, all = few;
+      all.logit_bias = {{1, 0.0f}};
+      const auto by_candidates = reply({.sampling = few, .max_tokens = 8, .ignore_end = true});
+      const auto by_logits = reply({.sampling = all, .max_tokens = 8, .ignore_end = true});
+      EXPECT_EQ(by_candidates->chosen_by(), ChosenBy::kCandidates);
+      EXPECT_EQ(by_logits->chosen_by(), ChosenBy::kSampler);
+      EXPECT_EQ(by_candidates->ids(), by_logits->ids());
+    }
 }
 
 TEST_F(GenerationTest, CancelReleasesWhatWasHeldBack) {

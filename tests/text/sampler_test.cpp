@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "text/sampler_scan.h"
 
@@ -296,6 +298,97 @@ TEST(Sampler, SameSeedSameTokens) {
   params.seed = d.seed();
   Sampler f(params, 500);
   EXPECT_EQ(run(d), run(f)) << "the seed that was drawn can be given";
+}
+
+// The `count` highest, of equal ones those of lower id, by ascending id.
+std::pair<std::vector<int32_t>, std::vector<float>> highest(const std::vector<float>& logits, size_t count) {
+  std::vector<int32_t> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto logit = [&](int32_t id) { return logits[static_cast<size_t>(id)]; };
+  std::ranges::stable_sort(ids, std::greater(), logit);
+  ids.resize(count);
+  std::ranges::sort(ids);
+  std::vector<float> values;
+  for (const int32_t id : ids) values.push_back(logit(id));
+  return {ids, values};
+}
+
+// Chains that look at no more than the highest logits.
+std::vector<SamplingParams> narrow_chains() {
+  const auto chain = [](int k, float top_p, float min_p, float typical_p, XtcParams xtc) {
+    SamplingParams params;
+    params.top_k = k;
+    params.top_p = top_p;
+    params.min_p = min_p;
+    params.typical_p = typical_p;
+    params.xtc = xtc;
+    params.seed = 9;
+    return params;
+  };
+  return {SamplingParams{.seed = 4},
+          chain(1, 1, 0, 1, {}),
+          chain(2, 1, 0, 1, {}),
+          chain(40, 1, 0, 1, {}),
+          chain(40, 0.7f, 0, 1, {}),
+          chain(40, 1, 0.2f, 1, {}),
+          chain(40, 1, 0, 0.6f, {}),
+          chain(40, 1, 0, 1, {0.5f, 0.05f}),
+          chain(128, 0.9f, 0.02f, 0.9f, {0.5f, 0.02f}),
+          greedy()};
+}
+
+TEST(Sampler, OfTheHighestAsOfAll) {
+  for (const SamplingParams& params : narrow_chains())
+    for (const size_t vocab : {1u, 30u, 700u, 5000u}) {
+      Sampler all(params, static_cast<int>(vocab)), few(params, static_cast<int>(vocab));
+      const size_t wanted = few.highest_wanted();
+      EXPECT_EQ(wanted, params.greedy ? 1 : std::min<size_t>(static_cast<size_t>(params.top_k), vocab));
+      Rng rng(vocab);
+      for (int i = 0; i < 60; ++i) {
+        std::vector<float> logits(vocab);
+        for (float& x : logits)
+          x = i % 2 == 0 ? static_cast<float>(rng.normal() * 3) : static_cast<float>(rng.below(4));
+        const auto [ids, values] = highest(logits, i % 3 == 0 ? wanted : std::min<size_t>(128, vocab));
+        const auto expected = all.sample(logits), found = few.sample_highest(ids, values);
+        ASSERT_TRUE(expected.has_value() && found.has_value());
+        ASSERT_EQ(*found, *expected) << vocab << " tokens, top-k " << params.top_k << ", draw " << i;
+      }
+    }
+}
+
+// The first that is not finite is among the highest, and is named as it is where all logits are looked at.
+TEST(Sampler, OfTheHighestNamesWhatIsNotFinite) {
+  for (const float bad : {kNan, kInfinity, -kInfinity}) {
+    std::vector<float> logits(130, 1.0f);
+    logits[77] = bad;
+    SamplingParams params;
+    params.top_k = 3;
+    Sampler all(params, 130), few(params, 130);
+    const auto expected = all.sample(logits);
+    const auto found = few.sample_highest(std::vector<int32_t>{3, 77, 99}, std::vector<float>{1, bad, 1});
+    ASSERT_FALSE(expected.has_value());
+    ASSERT_FALSE(found.has_value());
+    EXPECT_EQ(found.error().message, expected.error().message);
+    EXPECT_EQ(found.error().hint, expected.error().hint);
+  }
+}
+
+// What can change any logit, or keeps all of them, wants all.
+TEST(Sampler, WantsAllLogitsWhereAnyCanCount) {
+  const std::vector<std::function<void(SamplingParams&)>> changes = {
+      [](auto& p) { p.top_k = 0; },
+      [](auto& p) { p.logit_bias = {{3, 0.5f}}; },
+      [](auto& p) { p.repeat_penalty = 1.1f; },
+      [](auto& p) { p.frequency_penalty = 0.1f; },
+      [](auto& p) { p.presence_penalty = -0.1f; },
+      [](auto& p) { p.dry.multiplier = 0.5f; },
+      [](auto& p) { p.greedy = true, p.logit_bias = {{3, 0.5f}}; }};
+  for (const auto& change : changes) {
+    SamplingParams params;
+    EXPECT_EQ(Sampler(params, 100).highest_wanted(), 40u);
+    change(params);
+    EXPECT_EQ(Sampler(params, 100).highest_wanted(), 0u) << &change - changes.data();
+  }
 }
 
 TEST(SamplerScan, ExpIsAccurate) {

@@ -220,10 +220,10 @@ TEST(VulkanAhead, Generations) {
   biased.logit_bias = {{1, 0.0f}};
   const uint64_t before = engine->steps_ahead();
   const auto by_logits = generate(biased, 40, 1000);
-  EXPECT_FALSE(by_logits->chosen_by_device());
+  EXPECT_EQ(by_logits->chosen_by(), ChosenBy::kSampler);
   EXPECT_EQ(engine->steps_ahead(), before);
   const auto by_device = generate(greedy, 40, 1000);
-  EXPECT_TRUE(by_device->chosen_by_device());
+  EXPECT_EQ(by_device->chosen_by(), ChosenBy::kDevice);
   EXPECT_EQ(by_device->ids(), by_logits->ids());
   EXPECT_EQ(by_device->finish(), Finish::kLength);
   EXPECT_GT(engine->steps_ahead(), before + 34);

@@ -28,19 +28,31 @@ MemoryPlan plan_of(const Model& model, Device& device, const EngineOptions& opti
   return std::move(*plan);
 }
 
-// Full texts in both sequences: prompts in chunks, then token by token.
+// Full texts in both sequences: prompts in chunks, then token by token; the last ones of both together, with what the device
+// chooses of them.
 void fill(Engine& engine) {
   for (uint64_t i = 0; i < kOptions.sequences; i++) {
     const SequenceId id = *engine.create_sequence();
     std::vector<int32_t> ids = random_ids(engine, kOptions.context, 3 + i);
-    const std::vector<int32_t> last(ids.end() - 3, ids.end());
-    ids.resize(ids.size() - 3);
+    const std::vector<int32_t> last(ids.end() - 5, ids.end() - 2);
+    ids.resize(ids.size() - 5);
     ASSERT_TRUE(engine.sync(id, ids).has_value());
     while (engine.has_work()) ASSERT_TRUE(engine.step().has_value());
     for (const int32_t token : last) {
       ASSERT_TRUE(engine.append(id, token).has_value());
       ASSERT_TRUE(engine.step().has_value());
     }
+  }
+  for (const LogitRows want : {LogitRows::kChoice, LogitRows::kCandidates}) {
+    for (uint32_t i = 0; i < kOptions.sequences; i++) {
+      const auto id = static_cast<SequenceId>(i);
+      engine.want_logits(id, want);
+      ASSERT_TRUE(engine.append(id, 1).has_value());
+    }
+    const auto made = engine.step();
+    ASSERT_TRUE(made.has_value());
+    EXPECT_EQ(made->size(), kOptions.sequences);
+    EXPECT_EQ(engine.candidates(0).has_value(), want == LogitRows::kCandidates);
   }
 }
 

@@ -2,6 +2,7 @@
 //
 //   bench_gpu [--tokens N] [NAME…]     only the cases whose names begin so
 //
+// What is chosen of logits ("choose", "candidates") is of one row, whatever --tokens says.
 // A case is a graph of a few operations, run nine times; printed is the median of the one that is named, with what its plan counts.
 #include <fmt/format.h>
 
@@ -25,6 +26,7 @@ struct Case {
   std::string name;
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   std::deque<std::vector<std::byte>> bytes;
+  uint32_t choose = 0;  // PlanKey::choose
 
   WeightId weight(WeightKind kind, Type type, uint32_t rows, uint32_t cols, float magnitude) {
     const Format& format = *find_format(type);
@@ -103,8 +105,21 @@ Case delta(uint32_t k_heads, uint32_t v_heads, uint32_t dim) {
   return c;
 }
 
-// Seconds of the last operation.
-Result<double> seconds_of(const Case& c, uint32_t tokens) {
+Case chosen(uint32_t choose, uint32_t vocabulary) {
+  Case c;
+  c.choose = choose;
+  c.name = choose == 1 ? fmt::format("choose of {}", vocabulary)
+                       : fmt::format("candidates {} of {}", choose, vocabulary);
+  c.graph->logits = c.rows(vocabulary);
+  return c;
+}
+
+struct Timed {
+  double seconds;  // of the plan's last step
+  Cost cost;       // its
+};
+
+Result<Timed> time_of(const Case& c, uint32_t tokens) {
   TRY_VOID(c.graph->validate());
   const std::unique_ptr<Device> device = TRY(make_vulkan_device({}));
   const std::shared_ptr<const Graph> graph = c.graph;
@@ -113,7 +128,8 @@ Result<double> seconds_of(const Case& c, uint32_t tokens) {
   const auto pages = static_cast<uint32_t>((tokens + kPageTokens - 1) / kPageTokens);
   std::vector<PoolSpec> pools(graph->groups.size(), {std::max(pages, 2u), KvType::kF16, KvType::kF16});
   TRY_VOID(device->allocate(*graph, pools));
-  const std::shared_ptr<const Plan> plan = TRY(compile(graph, {tokens, tokens}, device->caps()));
+  const std::shared_ptr<const Plan> plan =
+      TRY(compile(graph, {.t = tokens, .r = tokens, .choose = c.choose}, device->caps()));
   const PlanHandle handle = TRY(device->prepare(plan));
   std::vector<int32_t> ids(tokens), positions(tokens), sequences(tokens, 0);
   for (uint32_t t = 0; t < tokens; t++) ids[t] = static_cast<int32_t>(t * 37 % 64);
@@ -123,6 +139,7 @@ Result<double> seconds_of(const Case& c, uint32_t tokens) {
   const std::vector<PageTable> tables(pools.size(), state ? PageTable{} : PageTable(table));
   const std::vector<StatePages> states = {{.in = -1, .out = 1}};
   Batch batch{.ids = ids, .positions = positions, .sequences = sequences, .page_tables = tables};
+  if (c.choose > 0) batch.rows = positions;
   if (state) batch.states = states;
   device->set_timing(true);
   std::vector<double> all;
@@ -132,7 +149,7 @@ Result<double> seconds_of(const Case& c, uint32_t tokens) {
     all.push_back(device->step_seconds().back());
   }
   std::ranges::sort(all);
-  return all[kRuns / 2];
+  return Timed{all[kRuns / 2], step_cost(*plan, plan->steps.back(), {tokens, tokens, 0})};
 }
 
 std::deque<Case> all_cases() {  // weights point into their case: it must not move
@@ -150,6 +167,8 @@ std::deque<Case> all_cases() {  // weights point into their case: it must not mo
   for (const auto& [q, kv, dim] : {std::tuple{32u, 8u, 128u}, {32u, 4u, 128u}, {16u, 4u, 256u}})
     cases.push_back(attention(q, kv, dim));
   cases.push_back(delta(16, 32, 128));
+  for (const uint32_t vocabulary : {151936u, 262144u})
+    for (const uint32_t choose : {1u, 2u, 40u, kMostCandidates}) cases.push_back(chosen(choose, vocabulary));
   return cases;
 }
 
@@ -168,10 +187,10 @@ Result<> run(std::span<char*> words) {
     if (!only.empty() &&
         std::ranges::none_of(only, [&](const std::string& o) { return c.name.starts_with(o); }))
       continue;
-    const double seconds = TRY(seconds_of(c, tokens));
-    const Cost cost = op_cost(*c.graph, c.graph->values, c.graph->ops.back(), {tokens, tokens, 0}, {2, 2});
-    fmt::print("{:36} {:6} tokens {:9.1f} us {:7.1f} TFLOP/s\n", c.name, tokens, seconds * 1e6,
-               static_cast<double>(cost.flops) / seconds * 1e-12);
+    const uint32_t rows = c.choose > 0 ? 1 : tokens;
+    const Timed timed = TRY(time_of(c, rows));
+    fmt::print("{:36} {:6} tokens {:9.1f} us {:7.1f} TFLOP/s\n", c.name, rows, timed.seconds * 1e6,
+               static_cast<double>(timed.cost.flops) / timed.seconds * 1e-12);
     std::fflush(stdout);
   }
   return {};

@@ -72,7 +72,7 @@ class Driver {
     for (const StepRows& rows : made) {
       for (Slot& slot : slots_) {
         if (slot.sequence != rows.sequence) continue;
-        TRY_VOID(slot.generation->accept(engine_.logits(rows.first_row + rows.count - 1)));
+        TRY_VOID(slot.generation->accept_row(rows.first_row + rows.count - 1));
         if (slot.generation->finish() != Finish::kNone) report(slot);
       }
     }

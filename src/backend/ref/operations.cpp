@@ -216,7 +216,20 @@ void softcap(const Run& run, const Op& op) {
 
 void choose(const Run& run, const Op& op) {
   const RowsView x = run.in(op, 0), y = run.out(op);
-  for (uint32_t r = 0; r < x.n; r++) y.row(r)[0] = static_cast<float>(choice_of({x.row(r), x.width}));
+  const uint32_t count = op.as<ChooseAttrs>().candidates;
+  for (uint32_t r = 0; r < x.n; r++) {
+    const std::span<const float> logits(x.row(r), x.width);
+    if (count == 0) {
+      y.row(r)[0] = static_cast<float>(choice_of(logits));
+      continue;
+    }
+    float* made = y.row(r);
+    for (const uint32_t number : candidates_of(logits, count)) {
+      made[0] = static_cast<float>(number);
+      made[count] = logits[number];
+      made++;
+    }
+  }
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ ScratchBytes VulkanDevice::scratch_of(const MemoryUse& use) const {
                         .groups = static_cast<uint32_t>(use.pools.size()),
                         .pages = (use.positions + kPageTokens - 1) / kPageTokens};
   ScratchBytes most;
-  for (const auto& plan : use.plans) most = most | scratch_bytes(*plan, unit_, sizes);
+  for (const auto& plan : use.plans) most = most | scratch_bytes(*plan, unit_, programs_.lanes(), sizes);
   return most;
 }
 
@@ -225,7 +225,7 @@ Result<PlanHandle> VulkanDevice::prepare(std::shared_ptr<const Plan> plan) {
          plan->source->weights.size(), weights_.size());
   Prepared p{.plan = std::move(plan)};
   p.results_at = result_places(*p.plan);
-  TRY_VOID(make_room(scratch_bytes(*p.plan, unit_, {})));
+  TRY_VOID(make_room(scratch_bytes(*p.plan, unit_, programs_.lanes(), {})));
   plans_.push_back(std::move(p));
   return static_cast<PlanHandle>(plans_.size() - 1);
 }
@@ -290,7 +290,7 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
                                                                      const BatchLayout& layout,
                                                                      uint32_t slot) {
   PromptUse use;
-  const bool choose = p.plan->key.choose;
+  const uint32_t choose = p.plan->key.choose;
   const Target target{
       .plan = *p.plan,
       .weights = weights_,
@@ -304,8 +304,8 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
       .use = use,
       .t = static_cast<uint32_t>(batch.ids.size()),
       .r = static_cast<uint32_t>(batch.rows.size()),
-      .choices = choose ? scratch_.results(slot).address() + p.results_at.at(p.plan->choice) : 0,
-      .next_ids = choose ? scratch_.batch(1 - slot).address() + uint64_t{4} * layout.ids : 0,
+      .choices = choose > 0 ? scratch_.results(slot).address() + p.results_at.at(p.plan->choice) : 0,
+      .next_ids = choose == 1 ? scratch_.batch(1 - slot).address() + uint64_t{4} * layout.ids : 0,
       .partial = scratch_.partial().address(),
       .pages = p.slots[slot].pages};
   return lower_plan(target);
@@ -361,9 +361,10 @@ ScratchBytes VulkanDevice::room_of(const Prepared& p, const Batch& batch, const 
   ScratchBytes room;
   const uint64_t bytes = layout.data.size() * 4;
   if (bytes > scratch_.batch(slot).bytes()) (slot == 0 ? room.batch : room.batch_ahead) = 2 * bytes;
-  if (p.plan->key.choose && bytes > scratch_.batch(1 - slot).bytes())
+  if (p.plan->key.choose == 1 && bytes > scratch_.batch(1 - slot).bytes())
     (slot == 1 ? room.batch : room.batch_ahead) = 2 * bytes;
-  const uint64_t partial = partial_bytes(*p.plan, p.plan->key.t <= kFewRows ? pages_reached(batch) : 0);
+  const uint64_t partial =
+      partial_bytes(*p.plan, p.plan->key.t <= kFewRows ? pages_reached(batch) : 0, programs_.lanes());
   if (partial > scratch_.partial().bytes()) room.partial = partial + partial / 2;
   return room;
 }
@@ -402,7 +403,7 @@ Result<bool> VulkanDevice::begin(PlanHandle handle, const Batch& batch, bool fol
   if (!lost_.message.empty()) return std::unexpected(lost_);
   Prepared& p = prepared(handle);
   check_batch(*p.plan, batch);
-  ENSURE(!follows || (p.plan->key.choose && !under_way_.empty() && under_way_.back().plan == handle &&
+  ENSURE(!follows || (p.plan->key.choose == 1 && !under_way_.empty() && under_way_.back().plan == handle &&
                       under_way_.size() < Context::kSlots),
          "a step that follows none");
   ENSURE(!follows || p.plan->value(p.plan->source->logits).width <= table_rows(*p.plan, EmbedIndex::kToken),

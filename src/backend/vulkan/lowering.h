@@ -87,9 +87,10 @@ struct Target {
   PromptMemory memory;  // addresses
   PromptUse& use;
   uint32_t t, r;  // rows that the batch has
-  // Of a plan that chooses: where the CPU finds the choices, as f32 in rows of the value; where the step behind it its tokens.
+  // Of a plan that chooses: where the CPU finds the choices, as f32 in rows of the value; where the step behind it its tokens
+  // (0: nowhere).
   uint64_t choices, next_ids;
-  uint64_t partial;  // attention of few rows: what its first program leaves; 0: there is none
+  uint64_t partial;  // what a step's first programs leave to its next ones; 0: there is no room
   uint32_t pages;    // that it has room for
   // The first operand asked for that stays inside its step, so that nothing can read it: the plan is wrong. -1: none.
   mutable ValueId unplaced = -1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "backend/vulkan/candidates.h"
 #include "backend/vulkan/decode_step.h"
 #include "base/check.h"
 #include "plan/rules.h"
@@ -125,9 +126,31 @@ class Decode : public DecodeProducts {
 
   Result<> choose() {
     const Op& o = op(0);
+    if (o.as<ChooseAttrs>().candidates > 0) return candidates(o);
     Push push;
     push << at(o.in[0]) << d_.choices << d_.next_ids << width(o.in[0]) << stride(o.in[0]) << stride(o.out[0]);
     return add(o, "choose", {std::min(1024u, 32 * d_.programs.lanes())}, push, rows(o.out[0]));
+  }
+
+  // What a round leaves, rows of pairs, lies behind what the one before has left.
+  Result<> candidates(const Op& o) {
+    const uint32_t wanted = o.as<ChooseAttrs>().candidates;
+    uint64_t from = at(o.in[0]), to = d_.partial;
+    uint32_t from_stride = stride(o.in[0]);
+    bool first = true;
+    for (const CandidateRound& round : candidate_rounds(width(o.in[0]), wanted, d_.programs.lanes())) {
+      const bool last = round.parts == 1;
+      ENSURE(last || d_.partial != 0, "{}: no memory between its rounds", o.name);
+      const uint32_t to_stride = last ? stride(o.out[0]) : round.left;
+      Push push;
+      push << from << (last ? d_.choices : to) << round.values << wanted << from_stride << to_stride;
+      TRY_VOID(add(o, "candidates", {round.threads, flag(first), flag(last)}, push, round.parts,
+                   rows(o.out[0]), 1, !first));
+      from = to, from_stride = to_stride;
+      to += uint64_t{8} * d_.plan.key.r * round.left;
+      first = false;
+    }
+    return {};
   }
 
   // ---- rows: (combine) (add) (norm) (quant)
@@ -339,9 +362,9 @@ Result<std::optional<std::vector<Dispatch>>> lower_decode(const Target& target, 
   return decode.take();
 }
 
-uint64_t partial_bytes(const Plan& plan, uint32_t pages) {
-  uint64_t most = 0;
-  if (plan.key.t > kFewRows) return 0;
+uint64_t partial_bytes(const Plan& plan, uint32_t pages, uint32_t lanes) {
+  uint64_t most = candidate_bytes(plan, lanes);
+  if (plan.key.t > kFewRows) return most;
   for (const Op& op : plan.ops) {
     if (op.kind != OpKind::kAttention || !splits_over_positions(op.as<AttentionAttrs>())) continue;
     const auto& a = op.as<AttentionAttrs>();

@@ -13,7 +13,8 @@ namespace brass::vulkan {
 
 // Nothing: the step's operations are none of these, one of its own and to be lowered as such.
 Result<std::optional<std::vector<Dispatch>>> lower_decode(const Target& target, const Step& step);
-// Bytes that attention of few rows leaves between its two programs, the most of any operation of the plan.
-uint64_t partial_bytes(const Plan& plan, uint32_t pages);
+// Bytes that attention of few rows, and who finds candidates, leaves between its programs: the most of any operation of the
+// plan.
+uint64_t partial_bytes(const Plan& plan, uint32_t pages, uint32_t lanes);
 
 }  // namespace brass::vulkan

@@ -46,14 +46,14 @@ std::map<ValueId, uint64_t> result_places(const Plan& plan) {
   return places;
 }
 
-ScratchBytes scratch_bytes(const Plan& plan, const MatrixUnit& unit, const StepSizes& sizes) {
+ScratchBytes scratch_bytes(const Plan& plan, const MatrixUnit& unit, uint32_t lanes, const StepSizes& sizes) {
   ScratchBytes out{.values = plan.arena_bytes,
                    .batch = 4 * batch_numbers(plan, sizes),
-                   .partial = partial_bytes(plan, pages_of_commands(sizes.pages)),
+                   .partial = partial_bytes(plan, pages_of_commands(sizes.pages), lanes),
                    .prompt = prompt_bytes(plan, unit)};
   for (const auto& [v, at] : result_places(plan))
     out.results = std::max(out.results, at + (plan.place(v).bytes + 255) / 256 * 256);
-  if (plan.key.choose) out.results_ahead = out.results, out.batch_ahead = out.batch;
+  if (plan.key.choose == 1) out.results_ahead = out.results, out.batch_ahead = out.batch;
   return out;
 }
 

@@ -17,15 +17,16 @@ struct ScratchBytes {
   uint64_t values = 0;   // of a step
   uint64_t results = 0;  // those that are read behind it, for the CPU to see
   uint64_t batch = 0;    // written by the CPU
-  // Of plans that choose: results and batch of every other step, where one is begun before the last has ended.
+  // Of plans that choose one: results and batch of every other step, where one is begun before the last has ended.
   uint64_t results_ahead = 0, batch_ahead = 0;
-  uint64_t partial = 0;  // attention of few rows: what its first program leaves to the second
+  uint64_t partial =
+      0;  // what the first programs of an attention of few rows, of candidates, leave to the next
   PromptMemory prompt;
 
   // As much as both need.
   ScratchBytes operator|(const ScratchBytes& other) const;
 };
-ScratchBytes scratch_bytes(const Plan& plan, const MatrixUnit& unit, const StepSizes& sizes);
+ScratchBytes scratch_bytes(const Plan& plan, const MatrixUnit& unit, uint32_t lanes, const StepSizes& sizes);
 
 // Of a plan of few rows, pages in steps, so that its commands are good for some time.
 inline uint32_t pages_of_commands(uint32_t pages) { return (pages + 3) / 4 * 4; }
@@ -63,7 +64,7 @@ void each_scratch(const ScratchBytes& bytes, const Fn& fn) {
   fn("a batch", bytes.batch, Memory::kWritten);
   fn("the results of a step ahead", bytes.results_ahead, Memory::kRead);
   fn("the batch of a step ahead", bytes.batch_ahead, Memory::kWritten);
-  fn("attention's partial results", bytes.partial, Memory::kOwn);
+  fn("partial results", bytes.partial, Memory::kOwn);
   fn("the weights of a product as f16", bytes.prompt.weights, Memory::kOwn);
   fn("the rows of a product as f16", bytes.prompt.rows, Memory::kOwn);
   fn("the scales of rows", bytes.prompt.scales, Memory::kOwn);
