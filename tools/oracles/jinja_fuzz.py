@@ -4,6 +4,7 @@
     jinja_fuzz.py --driver CMD [--programs N] [--seed S]                compare
     jinja_fuzz.py --driver CMD --provenance [--programs N] [--seed S]   no byte of the input may count as the template's
     jinja_fuzz.py --fixture FILE [--programs N] [--seed S]              write programs with their results, for the tests
+    … --only blocks                                                     programs of blocks, `self`, autoescape, long integers
 
 CMD is build/release/src/text/jinja_driver (CMake target jinja_driver). Needs Jinja2 (PyPI). Both must give the same text,
 or both an error, and the engine's must name its place. A program whose result holds a memory address is left out.
@@ -46,6 +47,9 @@ CONTEXT = {
     "odd": {"items": 1, "a b": 2, "": 3, "é": [None], "keys": {"get": True}},
 }
 NAMES = list(CONTEXT) + ["missing", "other"]
+# Integers beyond 64 and 128 bits: carried, printed and compared, but not computed with.
+CONTEXT |= {"long": 123456789012345678901234567890, "longer": {"id": -(10**45) - 7, "ids": [2**64, -(2**63) - 1, 2**127]}}
+LONG = ["long", "longer", "longer.id", "longer.ids", "longer.ids[0]", "longer.ids[2]", "[long, longer.id]"]
 LISTS = ["l", "ls", "el", "nested", "mixed", "people", "messages", "range(4)", "range(5, 0, -2)", "'abc'", "d", "d.items()", "missing", "t",
          "reals", "ints", "parts", "tree", "odd", "s.split(', ')", "people|map(attribute='name')", "(1, 2)", "'a b'.split()"]
 ATTRIBUTES = ["name", "age", "tags", "home", "home.city", "role", "content", "tags.0", "nothing", "0", "1"]
@@ -62,6 +66,7 @@ class Generator:
         self.locals = []
         self.macros = []
         self.blocks = 0
+        self.focus = False  # mostly blocks, `self`, autoescape and long integers
         self.small = True  # a few statements, expressions that mostly come from the pool
         self.pool = []
         while len(self.pool) < pool:
@@ -107,6 +112,8 @@ class Generator:
     def expr(self, depth=0):
         if depth > 3 or self.r.random() < 0.25:
             return self.atom()
+        if self.r.random() < (0.25 if self.focus else 0.01):
+            return self.pick(self.reference, self.markup, self.long_integer)()
         e = lambda: self.expr(depth + 1)
         k = self.r.randrange(22)
         if k == 0:
@@ -149,6 +156,23 @@ class Generator:
         if k == 20:
             return f"({e()})|tojson{self.pick('', '', '(indent=2)', '(sort_keys=true)', '(ensure_ascii=true)', '(separators=(%r, %r))' % (',', ':'))}"
         return f"{self.atom()} {self.pick('<', '==', '>=')} {self.atom()} {self.pick('<', '!=', '<=')} {self.atom()}"
+
+    def reference(self):
+        block = f"b{self.r.randrange(1, self.blocks + 3)}"
+        return self.pick(f"self.{block}()", f"self.{block}()", f"self.{block}()|upper", f"self.{block}() ~ '<'", f"self['{block}']()", "self", f"self.{block}.name", f"self.{block} is defined",
+                         f"self.{block} is callable", "self.nothing", "super", "super()", f"self.{block}.super", f"self.{block}(1)", f"[self.{block}()]", "self is iterable", "self is mapping", "self|string", f"self.{block}() is escaped")
+
+    def markup(self):
+        s = self.string
+        part = lambda: self.pick(s(), s() + "|safe", s() + "|e", "s", "messages[0].content", "prose", "n", "nil", "l", "missing", *self.locals)
+        return self.pick(f"{part()} ~ {part()}", f"{part()} ~ {part()} ~ {part()}", f"({part()}) + ({part()})", f"({part()})|replace({part()}, {part()})", f"[{part()}, {part()}]|join({part()})", f"[{part()}, {part()}]|join", f"ls|join({part()})",
+                         f"({part()})|e", f"({part()})|safe", f"({part()})|forceescape", f"({part()}) is escaped", f"{{'a': {part()}, 'b': 1}}|xmlattr", "prose|urlize", f"({part()})|tojson", f"({part()})|upper", f"({part()})|indent", f"'%s<' % {part()}",
+                         f"({part()})|format({part()})", f"[{part()}]", f"({part()})|map('replace', '<', {part()})|list", f"people|map(attribute='name')|join({part()})", f"({part()}) if yes else {part()}", f"({part()})|striptags", f"({part()})|trim", f"({part()})[0]")
+
+    def long_integer(self):
+        v = self.r.choice(LONG)
+        return self.pick(v, f"{v}|tojson", f"{v}|string", f"[{v}]", f"{{'a': {v}}}|tojson(indent=1)", f"{v} == {self.r.choice(LONG)}", f"{v} is number", f"{v} is integer", f"{v} is float", f"{v} is string", f"{v} ~ ''", f"'%s' % ({v},)", f"longer.id < {self.number()}",
+                         f"long > {self.number()}", f"{v}|pprint", f"{v} in [1, {v}]", f"not {v}", f"'{{}}'.format({v})", "longer.ids|sort", "longer.ids|max", "longer|items|list", f"{v}|default(1)", "long|int", "longer.id|int", "longer.id != 1.5", "(longer.ids + [longer.id])|min", f"{v} is iterable", f"{v}|length")
 
     def method(self, subject):
         s = self.string
@@ -240,7 +264,9 @@ class Generator:
     def statement(self, depth=0, loop=False):
         if depth > (2 if self.small else 3):
             return self.data() + self.output()
-        k = self.r.randrange(32)
+        k = self.r.randrange(34)
+        if self.focus and self.r.random() < 0.5:
+            k = self.pick(28, 28, 32, 32, 33, 19, 20, 21, 22, 12, 16)
         t = self.tag
         if k < 6:
             return self.data() + self.output()
@@ -309,10 +335,17 @@ class Generator:
             setup = self.pick("set c = cycler('a', 'b', 3)", "set c = joiner(', ')", "set c = joiner()")
             use = "{{ c.next() }}{{ c.current }}" if "cycler" in setup else "{{ c() }}"
             return t(setup) + t("for x in " + self.r.choice(LISTS)) + use + self.body(depth, True) + t("endfor") + self.pick("", "{{ c.reset() }}{{ c.current }}" if "cycler" in setup else use)
-        if k == 28 and depth == 0:
+        if k == 28:
             self.blocks += 1
             name = f"b{self.blocks}"
-            return t(f"block {name}") + self.body(depth, False) + t(self.pick("endblock", f"endblock {name}"))
+            kind = self.pick("", "", " scoped", " scoped", " required" if self.r.random() < 0.2 else "")
+            body = self.pick(" ", "", "\n") if "required" in kind and self.r.random() < 0.8 else self.body(depth, False)
+            return t(f"block {name}{kind}") + body + t(self.pick("endblock", f"endblock {name}"))
+        if k == 32:
+            value = self.pick("true", "true", "true", "false", "yes", "no", "n > 3", "nil", "1", "''", "missing", self.sane_expr())
+            return t(f"autoescape {value}") + self.body(depth, loop) + "{{ " + self.markup() + " }}" + t("endautoescape")
+        if k == 33:
+            return self.data() + "{{ " + self.pick(self.reference, self.markup, self.long_integer)() + " }}"
         if k == 29:
             name = self.pick("mut", "acc")
             change = self.pick(f"{name}.append({self.atom()})", f"{name}.extend({self.r.choice(LISTS)})", f"{name}.insert(0, {self.atom()})", f"{name}.pop()", f"{name}.clear()", f"{name}.reverse()", f"{name}.remove(1)", f"{name}.sort()")
@@ -339,8 +372,8 @@ class Generator:
                 source = source[:min(at, to)] + source[max(at, to):] if abs(at - to) < 8 else source
         return source
 
-    def program(self):
-        self.locals, self.macros, self.blocks = [], [], 0
+    def program(self, focus=False):
+        self.locals, self.macros, self.blocks, self.focus = [], [], 0, focus
         self.small = self.r.random() < 0.97
         source = "".join(self.statement() for _ in range(self.r.randrange(1, 4 if self.small else 6)))
         return self.mutated(source) if self.r.random() < 0.08 else source
@@ -362,12 +395,12 @@ SKIP_ERRORS = ("Exceeds the limit", "RecursionError", "MemoryError")
 PLACE = re.compile(r"line \d+, column \d+")
 
 
-def programs(seed, count):
+def programs(seed, count, focus=False):
     resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))  # 'x' * 12345678901 is to end as a MemoryError
     generator = Generator(seed, min(4000, 2 * count))
     made = 0
     while made < count:
-        source = generator.program()
+        source = generator.program(focus)
         text, error = jinja_env.render(source, json.loads(json.dumps(CONTEXT)))
         if text is not None and shows_address(text):
             continue
@@ -396,8 +429,8 @@ def agrees(text, error, got):
     return error is None or PLACE.search(got["error"]) is not None
 
 
-def compare(driver, seed, count, show):
-    cases = list(programs(seed, count))
+def compare(driver, seed, count, show, focus):
+    cases = list(programs(seed, count, focus))
     outs = drive(driver, [{"template": source, "context": CONTEXT} for source, _, _ in cases])
     if outs is None:
         return 1
@@ -429,11 +462,11 @@ def foreign(value):
     return value
 
 
-def check_provenance(driver, seed, count, show):
+def check_provenance(driver, seed, count, show, focus):
     """Letters that only the input has must never stand in a stretch that counts as the template's own."""
     generator = Generator(seed, min(4000, 2 * count))
     context = foreign(CONTEXT)
-    requests = [{"template": generator.program(), "context": context, "segments": True} for _ in range(count)]
+    requests = [{"template": generator.program(focus), "context": context, "segments": True} for _ in range(count)]
     outs = drive(driver, requests)
     if outs is None:
         return 1
@@ -464,17 +497,19 @@ def main():
     parser.add_argument("--programs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=10)
+    parser.add_argument("--only", choices=["blocks"])
     args = parser.parse_args()
+    focus = args.only == "blocks"
     if args.fixture:
         with open(args.fixture, "w") as out:
             out.write(json.dumps({"context": CONTEXT}, ensure_ascii=False) + "\n")
-            for source, text, error in programs(args.seed, args.programs):
+            for source, text, error in programs(args.seed, args.programs, focus):
                 if len(source) + len(text or "") > 600:  # a small file with many programs
                     continue
                 out.write(json.dumps({"template": source, "out": text}, ensure_ascii=False) + "\n")
         return 0
     check = check_provenance if args.provenance else compare
-    return 1 if check(args.driver, args.seed, args.programs, args.show) else 0
+    return 1 if check(args.driver, args.seed, args.programs, args.show, focus) else 0
 
 
 if __name__ == "__main__":
