@@ -44,14 +44,14 @@ Result<Json> template_vars(const TemplateFlags& flags) {
     if (equals == 0 || equals == std::string::npos)
       return wrong_use("flag --var: '{}' is not NAME=VALUE", text);
     const std::string value = text.substr(equals + 1);
-    const Result<Json> parsed = parse_json(value);
+    const Result<Json> parsed = parse_json_exact(value);
     vars[text.substr(0, equals)] = parsed ? *parsed : Json(value);
   }
   return vars;
 }
 
 Result<Json> read_json_file(const std::string& path) {
-  return within(path, parse_json(TRY(read_text_file(path))));
+  return within(path, parse_json_exact(TRY(read_text_file(path))));
 }
 
 Result<Json> read_tools_file(const std::string& path) {

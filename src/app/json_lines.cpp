@@ -24,8 +24,8 @@ Json answer_to(const std::string& line, const AnswerText& answer) {
 }  // namespace
 
 Result<> answer_lines(const std::string& path, const AnswerLine& answer) {
-  return answer_texts(path,
-                      [&](const std::string& line) -> Result<Json> { return answer(TRY(parse_json(line))); });
+  return answer_texts(
+      path, [&](const std::string& line) -> Result<Json> { return answer(TRY(parse_json_exact(line))); });
 }
 
 Result<> answer_texts(const std::string& path, const AnswerText& answer) {

@@ -25,7 +25,7 @@ Result<> check_tool_flags(const ToolFlags& flags) {
 Result<Json> read_tools(const ToolFlags& flags) {
   const std::string where = fmt::format("flag --tools: {}", *flags.tools);
   const std::string text = TRY(within("flag --tools", read_text_file(*flags.tools)));
-  const Json read = TRY(within(where, parse_json(text)));
+  const Json read = TRY(within(where, parse_json_exact(text)));
   const Json& list = read.is_object() && read.contains("tools") ? read["tools"] : read;
   if (!list.is_array()) return wrong_use("{}: no array of tools", where);
   const calls::ToolSet set(list);

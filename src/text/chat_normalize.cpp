@@ -4,6 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "text/json_guard.h"
+
 namespace brass {
 
 using nlohmann::ordered_json;
@@ -17,7 +19,7 @@ bool is_text_part(const ordered_json& part) {
 // The text of a content: a string, or the text parts of a list, one a line.
 std::string text_of(const ordered_json& content) {
   if (content.is_string()) return content.get<std::string>();
-  if (!content.is_array()) return content.is_null() ? std::string() : content.dump();
+  if (!content.is_array()) return content.is_null() ? std::string() : json_text(content);
   std::string out;
   for (const ordered_json& part : content) {
     const std::string text = part.is_string()     ? part.get<std::string>()
@@ -175,13 +177,14 @@ class Normalizer {
     ordered_json& arguments = function["arguments"];
     if (arguments.is_null()) arguments = ordered_json::object();
     if (traits_.arguments_as_text) {
-      if (!arguments.is_string()) arguments = arguments.dump();
+      if (!arguments.is_string()) arguments = json_text(arguments);
       return {};
     }
     if (!arguments.is_string()) return {};
     const std::string& text = arguments.get_ref<const std::string&>();
-    ordered_json parsed = text.empty() ? ordered_json::object() : ordered_json::parse(text, nullptr, false);
-    if (parsed.is_object()) arguments = std::move(parsed);  // else it is a text that is no JSON: as it is
+    Result<ordered_json> parsed = text.empty() ? ordered_json::object() : parse_json_exact(text);
+    if (parsed && parsed->is_object())
+      arguments = std::move(*parsed);  // else it is a text that is no JSON: as it is
     return {};
   }
 
@@ -257,9 +260,7 @@ class Normalizer {
     for (ordered_json& call : message["tool_calls"]) {
       const ordered_json& function = function_of(call);
       ordered_json shown = {{"name", function.value("name", "")}, {"arguments", function["arguments"]}};
-      text = join_texts(text, "<tool_call>\n" +
-                                  shown.dump(-1, ' ', false, ordered_json::error_handler_t::replace) +
-                                  "\n</tool_call>");
+      text = join_texts(text, "<tool_call>\n" + json_text(shown) + "\n</tool_call>");
     }
     message.erase("tool_calls");
     message["content"] = text;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct Scope {
 
 enum class ExprKind : uint8_t {
   constant,     // value
+  data,         // value: text between tags; only as a part of an output
   name,         // name, slot; value is the name too
   ns_target,    // name '.' value, slot; only as a target
   tuple,        // kids
@@ -61,6 +63,9 @@ enum class ExprKind : uint8_t {
 enum class BinaryOp : uint8_t { add, sub, mul, div, floordiv, mod, pow };
 enum class CompareOp : uint8_t { eq, ne, lt, le, gt, ge, in, not_in };
 
+// Whether a place escapes HTML, where that is known before the template runs; `asked`: it asks the render.
+enum class Escape : uint8_t { off, on, asked };
+
 struct Builtin;  // a filter or test (jinja_runtime.h)
 struct Expr;
 using ExprPtr = std::unique_ptr<Expr>;
@@ -73,7 +78,8 @@ struct Expr {
   ExprKind kind;
   BinaryOp op = BinaryOp::add;
   uint16_t depth = 1;
-  bool folded = false;  // item: computed by Jinja as it compiles (jinja_fold.h)
+  bool folded = false;  // computed by Jinja as it compiles (jinja_fold.h)
+  Escape escape = Escape::off;
   Position at;
   Slot slot;
   Value value;
@@ -95,6 +101,7 @@ enum class StmtKind : uint8_t {
   call_block,
   filter_block,
   with,
+  autoescape,
   block,
   break_,
   continue_
@@ -119,7 +126,8 @@ struct SetStmt : Stmt {
 };
 struct SetBlockStmt : Stmt {
   explicit SetBlockStmt(Position p) : Stmt(StmtKind::set_block, p) {}
-  ExprPtr target, filter;  // filter may be null
+  ExprPtr target, filter;      // filter may be null
+  Escape input = Escape::off;  // of the filter
   Body body;
   Scope scope;
 };
@@ -133,6 +141,8 @@ struct ForStmt : Stmt {
   explicit ForStmt(Position p) : Stmt(StmtKind::for_, p) {}
   ExprPtr target, iter, test;  // test may be null
   bool recursive = false;
+  bool scoped_blocks = false;  // there are some inside
+  Escape made = Escape::off;   // what a recursive loop makes
   Body body, otherwise;
   bool extended = false;  // the body may ask for `loop`, at loop_slot
   uint32_t loop_slot = 0;
@@ -157,6 +167,7 @@ struct MacroStmt : Stmt {
 struct FilterBlockStmt : Stmt {
   explicit FilterBlockStmt(Position p) : Stmt(StmtKind::filter_block, p) {}
   ExprPtr filter;
+  Escape input = Escape::off;
   Body body;
   Scope scope;
 };
@@ -166,12 +177,21 @@ struct WithStmt : Stmt {
   Body body;
   Scope scope;
 };
+struct AutoescapeStmt : Stmt {
+  explicit AutoescapeStmt(Position p) : Stmt(StmtKind::autoescape, p) {}
+  ExprPtr value;
+  Body body;
+  Scope scope;
+};
 struct BlockStmt : Stmt {
   explicit BlockStmt(Position p) : Stmt(StmtKind::block, p) {}
   std::string name;
+  bool scoped = false, required = false;
   Body body;
   Scope scope;
   uint32_t slots = 0;
+  int self_slot = -1, super_slot = -1;         // -1: not used in the body
+  std::vector<std::pair<Value, Slot>> around;  // scoped: the variables that it is given, by name
 };
 struct JumpStmt : Stmt {
   JumpStmt(StmtKind k, Position p) : Stmt(k, p) {}
@@ -181,7 +201,9 @@ struct Tree {
   Body body;
   Scope scope;
   uint32_t slots = 0;
-  bool has_blocks = false;
+  int self_slot = -1;  // -1: not used outside of blocks
+  bool has_autoescape = false;
+  std::map<std::string, const BlockStmt*, std::less<>> blocks;
 };
 
 }  // namespace brass::jinja

@@ -87,6 +87,7 @@ Result<Value> Interpreter::eval_here(const Expr& expr) {
   TRY(step());
   switch (expr.kind) {
     case ExprKind::constant:
+    case ExprKind::data:
       return expr.value;
     case ExprKind::name: {
       const Value& value = slot(expr.slot);
@@ -129,7 +130,7 @@ Result<Value> Interpreter::eval_here(const Expr& expr) {
     case ExprKind::conditional:
       return conditional(expr);
     case ExprKind::concat:
-      return concat(*this, TRY(eval_all(expr.kids)));
+      return concat(*this, TRY(eval_all(expr.kids)), expr.escape == Escape::on && !expr.folded);
     case ExprKind::binary: {
       Value own_left, own_right;
       const Value* const left = TRY(look(*expr.kids[0], own_left));
@@ -268,7 +269,12 @@ Result<Value> Interpreter::filter_or_test(const Expr& expr) {
     return fail("no {} named '{}'", expr.kind == ExprKind::filter ? "filter" : "test", expr.name);
   }
   TRY(arguments(expr, args));
-  return expr.builtin->run(*this, args);
+  if (!expr.folded) return expr.builtin->run(*this, args);
+  const bool outer = autoescape();  // what Jinja computed as it compiled, by what it took to hold there
+  set_autoescape(expr.escape == Escape::on);
+  Result<Value> value = expr.builtin->run(*this, args);
+  set_autoescape(outer);
+  return value;
 }
 
 }  // namespace brass::jinja

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "text/jinja_filters.h"
+#include "text/jinja_long.h"
 #include "text/jinja_numbers.h"
 #include "text/jinja_ops.h"
 
@@ -29,6 +30,7 @@ Result<Value> to_int(Runtime&, Args& args) {
   const Value otherwise = bound.has(1) ? *bound[1] : Value::integer(0);
   if (value.is_undefined()) return undefined_error(value);
   if (value.is_integral()) return Value::integer(value.as_int());
+  if (is_whole(value)) return value;
   if (value.is(Kind::real)) {
     if (std::isnan(value.as_real())) return otherwise;
     return integer_from(value.as_real());

@@ -295,7 +295,7 @@ Result<Value> urlize(Runtime& rt, Args& args) {
     start = at + length;
   }
   TRY(word(text.size()));
-  return rt.string(std::move(out));
+  return rt.written(std::move(out), rt.autoescape());
 }
 
 constexpr Builtin kFilters[] = {{"urlize", urlize}, {"wordwrap", wordwrap}};

@@ -53,15 +53,23 @@ Result<Value> trim(Runtime& rt, Args& args) {
   return rt.heap().string(strip(s.str().text(), Side::both, chars), s.str().markup());
 }
 
+bool is_safe(const Value& value) { return value.is_string() && value.str().markup(); }
+
 Result<Value> replace_filter(Runtime& rt, Args& args) {
   const Bound bound = TRY(bind(args, "replace", {"s", "old", "new", "count"}, 3));
-  const Text s = TRY(to_text(rt, *bound[0])), from = TRY(to_text(rt, *bound[1])),
-             to = TRY(to_text(rt, *bound[2]));
+  // Where HTML is escaped, safe HTML on either side of the change makes the whole safe.
+  const bool safe = is_safe(*bound[0]);
+  const bool html = rt.autoescape() && (safe || is_safe(*bound[1]) || is_safe(*bound[2]));
+  const bool escapes = html && (is_safe(*bound[1]) || !safe);
+  const Text s = TRY(escapes ? to_html(rt, *bound[0]) : to_text(rt, *bound[0])),
+             from = TRY(to_text(rt, *bound[1])),
+             to = TRY(html ? to_html(rt, *bound[2]) : to_text(rt, *bound[2]));
   Int limit = -1;
   if (given(bound[3])) limit = TRY(to_index(*bound[3], "the count"));
   TRY(rt.step(s.size() / 16));
   TRY(rt.room(count_occurrences(s.view(), from.view()) * to.size()));
-  return rt.string(replace(s, from.view(), to, static_cast<int64_t>(std::clamp<Int>(limit, -1, INT64_MAX))));
+  const auto most = static_cast<int64_t>(std::clamp<Int>(limit, -1, INT64_MAX));
+  return rt.written(replace(s, from.view(), to, most), html);
 }
 
 Result<Value> center(Runtime& rt, Args& args) {
@@ -119,18 +127,28 @@ Result<Value> truncate(Runtime& rt, Args& args) {
 
 Result<Value> join(Runtime& rt, Args& args) {
   const Bound bound = TRY(bind(args, "join", {"value", "d", "attribute"}, 1));
-  const Text separator = bound.has(1) ? TRY(to_text(rt, *bound[1])) : Text();
+  const Value separator = bound.has(1) ? *bound[1] : rt.string(std::string_view());
   const Ref<Iterator> it = TRY(iterate(rt, *bound[0]));
-  Text out;
-  bool first = true;
+  std::vector<Value> items;
+  bool html = is_safe(separator);
   for (Value item; TRY(it->next(rt, item));) {
-    item = TRY(lookup_path(rt, item, bound[2], nullptr));
-    if (!first) out.append(separator);
-    first = false;
-    TRY(append_str(rt, out, item));
+    items.push_back(TRY(lookup_path(rt, item, bound[2], nullptr)));
+    html |= is_safe(items.back());
+    if (items.size() % 4096 == 0) TRY(rt.room(items.size() * sizeof(Value)));
+  }
+  html &= rt.autoescape();
+  const Text between = TRY(html ? to_html(rt, separator) : to_text(rt, separator));
+  Text out;
+  for (size_t i = 0; i < items.size(); i++) {
+    if (i > 0) out.append(between);
+    if (html) {
+      out.append(TRY(to_html(rt, items[i])));
+    } else {
+      TRY(append_str(rt, out, items[i]));
+    }
     TRY(rt.room(out.size()));
   }
-  return rt.string(std::move(out));
+  return rt.written(std::move(out), html);
 }
 
 Result<Value> string(Runtime& rt, Args& args) {
@@ -267,7 +285,7 @@ Result<Value> xmlattr(Runtime& rt, Args& args) {
   const bool space = !bound.has(1) || truthy(*bound[1]);
   Text result(space && !out.empty() ? " " : "", true);
   result.append(out);
-  return rt.string(std::move(result));
+  return rt.written(std::move(result), rt.autoescape());
 }
 
 Result<JsonStyle> json_style(Runtime& rt, const Bound& bound) {

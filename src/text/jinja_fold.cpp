@@ -40,9 +40,15 @@ RenderOptions budget() {
 
 class Folder {
  public:
-  void run(Expr& root, bool printed) {
+  explicit Folder(Folding how) : how_(how) { runtime_.set_autoescape(how.autoescape); }
+
+  void run(Expr& root) {
     const std::optional<Value> value = fold(root);
-    mark(root, printed && value.has_value());
+    mark(root, how_.printed && value.has_value());
+  }
+  std::optional<bool> truth(const Expr& root) {
+    const Folded value = fold(root);
+    return value ? std::optional(truthy(*value)) : std::nullopt;
   }
 
  private:
@@ -69,6 +75,7 @@ class Folder {
   Folded compute(const Expr& e) {
     switch (e.kind) {
       case ExprKind::constant:
+      case ExprKind::data:
         return e.value;
       case ExprKind::name:
       case ExprKind::ns_target:
@@ -90,10 +97,10 @@ class Folder {
       case ExprKind::compare:
         return comparison(e);
       case ExprKind::filter:
-        if (!e.kids[0] || e.builtin == nullptr || needs_context(e.name)) return {};
+        if (how_.unknown || !e.kids[0] || e.builtin == nullptr || needs_context(e.name)) return {};
         return whole(e);
       case ExprKind::test:
-        return e.builtin == nullptr ? Folded() : whole(e);
+        return how_.unknown || e.builtin == nullptr ? Folded() : whole(e);
       default:
         return whole(e);
     }
@@ -137,6 +144,7 @@ class Folder {
     out->name = e.name;
     out->builtin = e.builtin;
     out->folded = true;
+    out->escape = how_.autoescape ? Escape::on : Escape::off;
     bool complete = true;
     const auto part = [&](const ExprPtr& kid) -> ExprPtr {
       if (!kid) return nullptr;
@@ -154,7 +162,7 @@ class Folder {
   // `folds`: what is around the expression is replaced by its value, or printed.
   void mark(Expr& e, bool folds) {
     const Folded value = known(e);
-    e.folded = folds || (value && replaces(*value));
+    e.folded = folds || (!how_.unknown && value && replaces(*value));
     const auto visit = [&](const ExprPtr& kid) {
       if (kid) mark(*kid, e.folded);
     };
@@ -164,6 +172,7 @@ class Folder {
     visit(e.star_star);
   }
 
+  const Folding how_;
   const RenderOptions options_ = budget();
   const Tree tree_;
   Heap heap_{options_.max_memory};
@@ -174,6 +183,8 @@ class Folder {
 
 }  // namespace
 
-void mark_folded(Expr& root, bool printed) { Folder().run(root, printed); }
+void mark_folded(Expr& root, Folding how) { Folder(how).run(root); }
+
+std::optional<bool> constant_truth(const Expr& root, Folding how) { return Folder(how).truth(root); }
 
 }  // namespace brass::jinja

@@ -6,11 +6,23 @@
 // Must not know: scopes, statements.
 #pragma once
 
+#include <optional>
+
 #include "text/jinja_ast.h"
 
 namespace brass::jinja {
 
-// Sets `folded` in the expression; its filters and tests are bound. `printed`: it stands in {{ }}.
-void mark_folded(Expr& root, bool printed);
+struct Folding {
+  bool printed = false;     // the expression stands in {{ }}
+  bool autoescape = false;  // what Jinja takes to hold there
+  bool unknown =
+      false;  // it is left to the render: then only what is printed is computed, without filters and tests
+};
+
+// Sets `folded` in the expression; its filters and tests are bound.
+void mark_folded(Expr& root, Folding how);
+
+// Whether a constant expression holds; nothing: it is none.
+std::optional<bool> constant_truth(const Expr& root, Folding how);
 
 }  // namespace brass::jinja

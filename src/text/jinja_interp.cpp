@@ -10,6 +10,7 @@ void Activation::clear() {
   if (slots_.empty()) return;
   heap()->bury(std::exchange(slots_, {}));
   outer_ = Ref<Activation>();
+  context_ = Ref<Dict>();
 }
 
 Interpreter::Interpreter(Heap& heap, const RenderOptions& options, const Tree& tree, const Value& context)
@@ -18,7 +19,8 @@ Interpreter::Interpreter(Heap& heap, const RenderOptions& options, const Tree& t
 Result<Text> Interpreter::run() {
   Text text;
   out_ = &text;
-  now_ = make<Activation>(&heap(), tree_.slots, Ref<Activation>());
+  now_ = make<Activation>(&heap(), tree_.slots, Ref<Dict>(&exported_.mapping()));
+  if (tree_.self_slot >= 0) (*now_)[static_cast<size_t>(tree_.self_slot)] = self_reference(now_->context());
   enter(tree_.scope);
   TRY(exec(tree_.body));
   return text;
@@ -64,6 +66,8 @@ Result<Interpreter::Flow> Interpreter::exec(const Stmt& stmt) {
       return filter_block(static_cast<const FilterBlockStmt&>(stmt));
     case StmtKind::with:
       return with(static_cast<const WithStmt&>(stmt));
+    case StmtKind::autoescape:
+      return autoescape_block(static_cast<const AutoescapeStmt&>(stmt));
     case StmtKind::block:
       TRY(block(static_cast<const BlockStmt&>(stmt)));
       break;
@@ -93,11 +97,16 @@ Result<> Interpreter::write_text(const Value& value) {
 
 Result<> Interpreter::output(const OutputStmt& stmt) {
   for (const ExprPtr& part : stmt.parts) {
-    if (part->kind == ExprKind::constant) {
+    if (part->kind == ExprKind::data) {
       TRY(step());
       TRY(write(part->value));
+      continue;
+    }
+    const Value value = TRY(eval(*part));
+    if (escapes(part->escape)) {
+      out_->append(TRY(to_html(*this, value)));
+      TRY(check_output());
     } else {
-      const Value value = TRY(eval(*part));
       TRY(write(value));
     }
   }
@@ -121,12 +130,12 @@ Result<Interpreter::Flow> Interpreter::set_block(const SetBlockStmt& stmt) {
   Text text;
   const Flow flow = TRY(capture(stmt.body, text));
   if (flow != Flow::normal) return flow;
-  Value value = string(std::move(text));
+  Value value = written(std::move(text), stmt.filter ? escapes(stmt.input) : autoescape());
   if (stmt.filter) {
     const Value* const outer = std::exchange(filter_input_, &value);
     Value filtered = TRY(eval(*stmt.filter));
     filter_input_ = outer;
-    value = std::move(filtered);
+    value = autoescape() ? written(TRY(to_text(*this, filtered)), true) : std::move(filtered);
   }
   TRY(assign(*stmt.target, std::move(value), stmt.exported));
   leave(stmt.scope);
@@ -151,7 +160,7 @@ Result<Interpreter::Flow> Interpreter::filter_block(const FilterBlockStmt& stmt)
   Text text;
   const Flow flow = TRY(capture(stmt.body, text));
   if (flow != Flow::normal) return flow;
-  const Value input = string(std::move(text));
+  const Value input = written(std::move(text), escapes(stmt.input));
   const Value* const outer = std::exchange(filter_input_, &input);
   const Value result = TRY(eval(*stmt.filter));
   filter_input_ = outer;
@@ -169,14 +178,6 @@ Result<Interpreter::Flow> Interpreter::with(const WithStmt& stmt) {
   const Flow flow = TRY(exec(stmt.body));
   if (flow == Flow::normal) leave(stmt.scope);
   return flow;
-}
-
-Result<> Interpreter::block(const BlockStmt& stmt) {
-  const Ref<Activation> outer = std::exchange(now_, make<Activation>(&heap(), stmt.slots, Ref<Activation>()));
-  enter(stmt.scope);
-  TRY(exec(stmt.body));
-  now_ = outer;
-  return {};
 }
 
 // Loops.
@@ -201,7 +202,7 @@ Result<Value> Interpreter::recurse(const ForStmt& loop, const Ref<Activation>& c
   out_ = sink;
   now_ = outer;
   depth_--;
-  return string(std::move(text));
+  return written(std::move(text), escapes(loop.made));
 }
 
 // What a condition lets through is made of the loop's variables: tuples, where there are several.
@@ -276,13 +277,13 @@ Value& Interpreter::slot(Slot at) {
 const Value& Interpreter::resolved(const Value& name) {
   // What blocks see changes as the top level assigns; else a name means one thing for the whole render.
   const auto [known, fresh] = resolved_.try_emplace(name.raw());
-  if (fresh || tree_.has_blocks) known->second = resolve(name);
+  if (fresh || !tree_.blocks.empty()) known->second = resolve(name);
   return known->second;
 }
 
 Value Interpreter::resolve(const Value& name) const {
   const std::string_view key = name.bytes();
-  if (const Value* found = exported_.mapping().find(key)) return *found;
+  if (const Value* found = now_->context()->find(key)) return *found;
   if (const Value* found = context_.mapping().find(key)) return *found;
   if (const Builtin* global = find_global(key)) {
     return Value::object(make<GlobalFunction>(exported_.mapping().heap(), global));
@@ -328,7 +329,7 @@ Result<> Interpreter::assign(const Expr& target, Value value, bool exported) {
     space->set(target.value, std::move(value));
     return {};
   }
-  if (exported && tree_.has_blocks) exported_.mapping().set(target.value, value);
+  if (exported && !tree_.blocks.empty()) exported_.mapping().set(target.value, value);
   slot(target.slot) = std::move(value);
   return {};
 }
@@ -403,13 +404,14 @@ Result<Value> Interpreter::call_macro(const MacroStmt& macro, const Ref<Activati
   TRY(check_stack());
   if (++depth_ > options().max_recursion)
     return fail("macro calls nested deeper than {}", options().max_recursion);
+  const bool escaped = autoescape();
   const Ref<Activation> outer = std::exchange(now_, make<Activation>(&heap(), macro.slots, closure));
   TRY(bind_macro(macro, args));
   Text text;
   TRY(capture(macro.body, text));
   now_ = outer;
   depth_--;
-  return string(std::move(text));
+  return written(std::move(text), escaped);
 }
 
 // Puts arguments into a macro's variables, in the order of Jinja's Macro object: positional, by name,

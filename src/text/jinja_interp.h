@@ -17,7 +17,12 @@ namespace brass::jinja {
 class Activation final : public Container {
  public:
   Activation(Heap* heap, size_t slots, Ref<Activation> outer)
-      : Container(heap), slots_(slots), outer_(std::move(outer)) {
+      : Container(heap), slots_(slots), outer_(std::move(outer)), context_(outer_->context_) {
+    recharge(slots * sizeof(Value));
+  }
+  // Of the template, or of a block.
+  Activation(Heap* heap, size_t slots, Ref<Dict> context)
+      : Container(heap), slots_(slots), context_(std::move(context)) {
     recharge(slots * sizeof(Value));
   }
   ~Activation() override { clear(); }
@@ -25,10 +30,13 @@ class Activation final : public Container {
   void clear() override;
   Value& operator[](size_t i) { return slots_[i]; }
   Activation* outer() const { return outer_.get(); }
+  // What names mean here before the render's own context is asked.
+  const Ref<Dict>& context() const { return context_; }
 
  private:
   std::vector<Value> slots_;
   Ref<Activation> outer_;
+  Ref<Dict> context_;
 };
 
 class Interpreter final : public Runtime {
@@ -41,6 +49,8 @@ class Interpreter final : public Runtime {
 
   // For the objects that call back.
   Result<Value> call_macro(const MacroStmt& macro, const Ref<Activation>& closure, Args args);
+  Result<Value> render_block(const BlockStmt& stmt, const Ref<Dict>& context);
+  const BlockStmt* find_block(std::string_view name) const;
   Result<Value> recurse(const ForStmt& loop, const Ref<Activation>& closure, const Value& items, int depth);
 
  private:
@@ -61,6 +71,11 @@ class Interpreter final : public Runtime {
   Result<Flow> filter_block(const FilterBlockStmt& stmt);
   Result<Flow> with(const WithStmt& stmt);
   Result<> block(const BlockStmt& stmt);
+  Result<> run_block(const BlockStmt& stmt, const Ref<Dict>& context);
+  Ref<Dict> scoped_context(const BlockStmt& stmt);
+  Value self_reference(const Ref<Dict>& context);
+  Result<Flow> autoescape_block(const AutoescapeStmt& stmt);
+  bool escapes(Escape where) const { return where == Escape::on || (where == Escape::asked && autoescape()); }
   // Runs a body with its output caught in `text`.
   Result<Flow> capture(const Body& body, Text& text);
   Result<> write(const Value& value);

@@ -2,6 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "text/jinja_long.h"
+#include "text/json_guard.h"
+
 namespace brass::jinja {
 
 namespace {
@@ -24,6 +27,8 @@ Value from_json(const nlohmann::ordered_json& json, const Numbers* numbers) {
       return Value::integer(json.get<uint64_t>());
     case Type::number_float:
       return Value::real(json.get<double>());
+    case Type::binary:
+      return integer_from_text(kept_number(json));
     case Type::string:
       return frozen_string(json.get_ref<const std::string&>(), origin_of(json, numbers));
     case Type::array: {

@@ -344,8 +344,20 @@ class Lexer {
       return fail_at(position(start), "character names (\\N{{...}}) are not supported; use \\u escapes");
     } else {
       out.push_back('\\');  // not an escape: both characters stay
+      escape_name(out);
     }
     return {};
+  }
+
+  // Jinja writes characters beyond ASCII as escapes before it reads those: of one behind a backslash the text stays.
+  void escape_name(std::string& out) {
+    size_t length = 0;
+    const auto value = static_cast<uint32_t>(decode_at(source_, at_, length));
+    if (value < 0x80) return;
+    out += value <= 0xFF     ? fmt::format("x{:02x}", value)
+           : value <= 0xFFFF ? fmt::format("u{:04x}", value)
+                             : fmt::format("U{:08x}", value);
+    at_ += length;
   }
 
   Result<> hex_escape(size_t start, int count, std::string& out) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "text/jinja_format.h"
+#include "text/jinja_long.h"
 #include "text/jinja_repr.h"
 
 namespace brass::jinja {
@@ -111,7 +112,7 @@ static Result<bool> equal_entries(Runtime& rt, const Dict& a, const Dict& b) {
 }
 
 Result<bool> equal(Runtime& rt, const Value& a, const Value& b) {
-  if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
+  if (const auto order = compare_any_numbers(a, b)) return *order == 0;
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Kind::undefined:
@@ -136,7 +137,7 @@ Result<bool> equal(Runtime& rt, const Value& a, const Value& b) {
 }
 
 Result<bool> less(Runtime& rt, const Value& a, const Value& b) {
-  if (a.is_number() && b.is_number()) return compare_numbers(a, b) == -1;
+  if (const auto order = compare_any_numbers(a, b)) return *order == -1;
   if (a.is_string() && b.is_string()) return a.bytes() < b.bytes();
   if (a.kind() != b.kind() || !a.is_sequence()) return operand_error("<", a, b);
   TRY(rt.check_stack());
@@ -150,7 +151,7 @@ Result<bool> less(Runtime& rt, const Value& a, const Value& b) {
 
 Result<bool> compare(Runtime& rt, CompareOp op, const Value& a, const Value& b) {
   // NaN compares false with everything, so <= is not "not >".
-  const auto unordered = [&] { return a.is_number() && b.is_number() && compare_numbers(a, b) == 2; };
+  const auto unordered = [&] { return compare_any_numbers(a, b) == 2; };
   switch (op) {
     case CompareOp::eq:
       return equal(rt, a, b);
@@ -326,12 +327,16 @@ Result<Value> arithmetic(Runtime& rt, BinaryOp op, const Value& a, const Value& 
   if (op == BinaryOp::mul && a_repeats && b.is_integral()) return repeat(rt, a, b.as_int());
   if (op == BinaryOp::mul && b_repeats && a.is_integral()) return repeat(rt, b, a.as_int());
   if (op == BinaryOp::mod && a.is_string()) return format_percent(rt, a, b);
+  if (a.as<LongInteger>() != nullptr || b.as<LongInteger>() != nullptr)
+    return fail("integers of more than 128 bits are not computed with");
   return operand_error(symbol(op), a, b);
 }
 
 Result<Value> negate(const Value& value) {
   if (value.is(Kind::real)) return Value::real(-value.as_real());
   if (!value.is_integral()) {
+    if (value.as<LongInteger>() != nullptr)
+      return fail("integers of more than 128 bits are not computed with");
     return value.is_undefined() ? undefined_error(value) : fail("'-' does not work on {}", type_name(value));
   }
   Int out = 0;
@@ -339,11 +344,19 @@ Result<Value> negate(const Value& value) {
   return Value::integer(out);
 }
 
-Result<Value> concat(Runtime& rt, const std::vector<Value>& values) {
+Result<Value> concat(Runtime& rt, const std::vector<Value>& values, bool escape) {
+  const auto safe = [](const Value& value) { return value.is_string() && value.str().markup(); };
+  const bool html = escape && std::any_of(values.begin(), values.end(), safe);
   Text out;
-  for (const Value& value : values) TRY(append_str(rt, out, value));
+  for (const Value& value : values) {
+    if (html) {
+      out.append(TRY(to_html(rt, value)));
+    } else {
+      TRY(append_str(rt, out, value));
+    }
+  }
   TRY(rt.step(out.size() / 64));
-  return rt.string(std::move(out));
+  return rt.heap().string(std::move(out), html);
 }
 
 Result<> sort_by(Runtime& rt, std::vector<Value>& items, std::vector<Value> keys, bool reverse) {

@@ -18,8 +18,8 @@ Result<bool> contains(Runtime& rt, const Value& container, const Value& item);
 
 Result<Value> arithmetic(Runtime& rt, BinaryOp op, const Value& a, const Value& b);
 Result<Value> negate(const Value& value);
-// ~: the texts of all values after one another.
-Result<Value> concat(Runtime& rt, const std::vector<Value>& values);
+// ~: the texts of all values after one another; escaped where one is safe HTML, if that is asked for.
+Result<Value> concat(Runtime& rt, const std::vector<Value>& values, bool escape);
 
 // a.name: the attribute, else the item; a[key]: the item, else the attribute; undefined where there is
 // neither.

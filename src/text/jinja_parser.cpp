@@ -1,6 +1,7 @@
 #include "text/jinja_parser.h"
 
 #include "text/jinja_expressions.h"
+#include "text/jinja_strings.h"
 
 namespace brass::jinja {
 namespace {
@@ -12,6 +13,7 @@ class Parser : public ExprParser {
   Result<Tree> run() {
     Tree tree;
     tree.body = TRY(statements({}));
+    tree.has_autoescape = autoescapes_;
     return tree;
   }
 
@@ -62,6 +64,7 @@ class Parser : public ExprParser {
       Token token = take();
       if (token.type == Tok::data) {
         stmt->parts.push_back(literal(token.at, constant_string(token.text)));
+        stmt->parts.back()->kind = ExprKind::data;
         continue;
       }
       stmt->parts.push_back(TRY(tuple(Tuple{})));
@@ -81,12 +84,13 @@ class Parser : public ExprParser {
     if (name == "call") return call_block(tag.at);
     if (name == "filter") return filter_block(tag.at);
     if (name == "with") return with(tag.at);
+    if (name == "autoescape") return autoescape(tag.at);
     if (name == "block") return block(tag.at);
     if (name == "print") return print(tag.at);
     if (name == "generation") return generation(tag.at);
     if (name == "break") return std::make_unique<JumpStmt>(StmtKind::break_, tag.at);
     if (name == "continue") return std::make_unique<JumpStmt>(StmtKind::continue_, tag.at);
-    for (const std::string_view refused : {"include", "import", "from", "extends", "autoescape"}) {
+    for (const std::string_view refused : {"include", "import", "from", "extends"}) {
       if (name == refused) return fail_at(tag.at, "'{}' is not supported in chat templates", name);
     }
     if (open_.empty()) return fail_at(tag.at, "unknown tag '{}'", name);
@@ -126,8 +130,10 @@ class Parser : public ExprParser {
     stmt->iter = TRY(tuple(Tuple{.conditional = false, .end = "recursive"}));
     if (skip_name("if")) stmt->test = TRY(expression());
     stmt->recursive = skip_name("recursive");
+    const int scoped_before = scoped_blocks_;
     stmt->body = TRY(block_body("for", {"else", "endfor"}));
     if (take().text == "else") stmt->otherwise = TRY(whole_body("for", "endfor"));
+    stmt->scoped_blocks = scoped_blocks_ > scoped_before;
     return stmt;
   }
 
@@ -202,11 +208,33 @@ class Parser : public ExprParser {
   Result<std::unique_ptr<Stmt>> block(Position at) {
     auto stmt = std::make_unique<BlockStmt>(at);
     stmt->name = TRY(expect_name("a block name"));
-    for (const std::string_view word : {"scoped", "required"}) {
-      if (at_name(word)) return fail_at(now().at, "'{}' blocks are not supported in chat templates", word);
-    }
+    stmt->scoped = skip_name("scoped");
+    stmt->required = skip_name("required");
+    scoped_blocks_ += stmt->scoped;
     stmt->body = TRY(whole_body("block", "endblock"));
+    if (stmt->required && !is_blank(stmt->body))
+      return fail_at(at, "the required block '{}' holds more than white space", stmt->name);
     skip_name(stmt->name);
+    return stmt;
+  }
+
+  static bool is_blank(const Body& body) {
+    const auto blank = [](const ExprPtr& part) {
+      return part->kind == ExprKind::data &&
+             strip(part->value.str().text(), Side::both, std::nullopt).empty();
+    };
+    return std::all_of(body.begin(), body.end(), [&](const auto& stmt) {
+      if (stmt->kind != StmtKind::output) return false;
+      const auto& parts = static_cast<const OutputStmt&>(*stmt).parts;
+      return std::all_of(parts.begin(), parts.end(), blank);
+    });
+  }
+
+  Result<std::unique_ptr<Stmt>> autoescape(Position at) {
+    auto stmt = std::make_unique<AutoescapeStmt>(at);
+    stmt->value = TRY(expression());
+    stmt->body = TRY(whole_body("autoescape", "endautoescape"));
+    autoescapes_ = true;
     return stmt;
   }
 
@@ -220,6 +248,8 @@ class Parser : public ExprParser {
   }
 
   std::string open_;  // the innermost block tag that is open
+  int scoped_blocks_ = 0;
+  bool autoescapes_ = false;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "text/jinja_long.h"
 #include "text/jinja_ops.h"
 #include "text/jinja_unicode.h"
 
@@ -240,6 +241,7 @@ class Json {
       case Kind::dict:
         return dict(v);
       default:
+        if (is_whole(v)) return add(v.as<Opaque>()->repr(), true);
         return fail("a value of type {} cannot be written as JSON", type_name(v));
     }
   }

@@ -126,7 +126,13 @@ class Runtime {
   // Guards recursion over values and calls by the stack that is really used.
   Result<> check_stack() const;
 
+  // Whether HTML is escaped now, as filters and macros ask it.
+  bool autoescape() const { return autoescape_; }
+  void set_autoescape(bool on) { autoescape_ = on; }
+
   Value string(Text text) { return heap_.string(std::move(text)); }
+  // What a block, macro or loop has written: safe HTML where that is escaped.
+  Value written(Text text, bool escaped) { return heap_.string(std::move(text), escaped); }
   Value string(std::string_view bytes, bool trusted = true) { return heap_.string(bytes, trusted); }
 
  private:
@@ -134,6 +140,7 @@ class Runtime {
   Heap& heap_;
   const RenderOptions& options_;
   uint64_t steps_ = 0;
+  bool autoescape_ = false;
   const char* stack_base_;
 };
 

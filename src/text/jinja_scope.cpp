@@ -1,104 +1,15 @@
 #include "text/jinja_scope.h"
 
+#include <optional>
 #include <set>
 
 #include "text/jinja_fold.h"
+#include "text/jinja_mentions.h"
 #include "text/jinja_runtime.h"
 #include "text/jinja_symbols.h"
 
 namespace brass::jinja {
 namespace {
-
-// Calls f on the parts of an expression, in the order in which they are written down.
-template <class F>
-void each_part(const Expr& expr, F&& f) {
-  for (const ExprPtr& kid : expr.kids) {
-    if (kid) f(*kid);
-  }
-  for (const Keyword& keyword : expr.keywords) f(*keyword.value);
-  if (expr.star) f(*expr.star);
-  if (expr.star_star) f(*expr.star_star);
-}
-
-// Finds which of some names a body reads before it assigns them, anywhere inside.
-class Mentions {
- public:
-  explicit Mentions(std::set<std::string> names) : names_(std::move(names)) {}
-  const std::set<std::string>& found() const { return found_; }
-
-  void body(const Body& body) {
-    for (const auto& stmt : body) visit(*stmt);
-  }
-
- private:
-  void read(const Expr& expr) {
-    if (expr.kind == ExprKind::name && names_.contains(expr.name)) found_.insert(expr.name);
-    each_part(expr, [&](const Expr& part) { read(part); });
-  }
-  void read(const ExprPtr& expr) {
-    if (expr) read(*expr);
-  }
-  void write(const Expr& target) {
-    if (target.kind == ExprKind::name) names_.erase(target.name);
-    each_part(target, [&](const Expr& part) { write(part); });
-  }
-  void visit(const Stmt& stmt) {
-    switch (stmt.kind) {
-      case StmtKind::output:
-        for (const ExprPtr& part : static_cast<const OutputStmt&>(stmt).parts) read(part);
-        break;
-      case StmtKind::set: {
-        const auto& s = static_cast<const SetStmt&>(stmt);
-        write(*s.target), read(s.value);
-        break;
-      }
-      case StmtKind::set_block: {
-        const auto& s = static_cast<const SetBlockStmt&>(stmt);
-        write(*s.target), read(s.filter), body(s.body);
-        break;
-      }
-      case StmtKind::if_: {
-        const auto& s = static_cast<const IfStmt&>(stmt);
-        for (size_t i = 0; i < s.tests.size(); i++) read(s.tests[i]), body(s.bodies[i]);
-        body(s.otherwise);
-        break;
-      }
-      case StmtKind::for_: {
-        const auto& s = static_cast<const ForStmt&>(stmt);
-        write(*s.target), read(s.iter), body(s.body), body(s.otherwise), read(s.test);
-        break;
-      }
-      case StmtKind::macro:
-      case StmtKind::call_block: {
-        const auto& s = static_cast<const MacroStmt&>(stmt);
-        read(s.call);
-        for (const ExprPtr& param : s.params) write(*param);
-        for (const ExprPtr& value : s.defaults) read(value);
-        body(s.body);
-        break;
-      }
-      case StmtKind::filter_block: {
-        const auto& s = static_cast<const FilterBlockStmt&>(stmt);
-        body(s.body), read(s.filter);
-        break;
-      }
-      case StmtKind::with: {
-        const auto& s = static_cast<const WithStmt&>(stmt);
-        for (const ExprPtr& target : s.targets) write(*target);
-        for (const ExprPtr& value : s.values) read(value);
-        body(s.body);
-        break;
-      }
-      case StmtKind::block:
-      case StmtKind::break_:
-      case StmtKind::continue_:
-        break;
-    }
-  }
-
-  std::set<std::string> names_;
-  std::set<std::string> found_;
-};
 
 // First pass over a scope: which names it reads and assigns. It does not enter inner scopes.
 class Analysis {
@@ -181,6 +92,7 @@ class Analysis {
       case StmtKind::with:
         for (const ExprPtr& value : static_cast<const WithStmt&>(stmt).values) read(value);
         break;
+      case StmtKind::autoescape:  // a scope, its value in it
       case StmtKind::block:
       case StmtKind::break_:
       case StmtKind::continue_:
@@ -197,11 +109,15 @@ class Binder {
   Result<> tree(Tree& tree) {
     Function function;
     Symbols symbols(nullptr, &function);
+    Mentions mentions({"self"});
+    mentions.body(tree.body);
+    if (mentions.found().contains("self")) tree.self_slot = static_cast<int>(symbols.parameter("self"));
     Analysis(symbols).body(tree.body);
     tree.scope = symbols.scope();
+    autoescapes_ = tree.has_autoescape;
     TRY(body(tree.body, symbols));
     tree.slots = static_cast<uint32_t>(function.slots.size());
-    tree.has_blocks = !blocks_.empty();
+    tree.blocks = std::move(blocks_);
     return {};
   }
 
@@ -214,12 +130,21 @@ class Binder {
   // A whole expression.
   Result<> expr(const ExprPtr& root, Symbols& symbols, bool printed = false) {
     if (!root) return {};
-    bool fold = false;  // whether it matters
+    if (root->kind == ExprKind::data) return {};
+    bool fold = printed && volatile_;  // whether it matters
     bind(*root, symbols, fold);
-    if (fold) mark_folded(*root, printed);
+    if (fold) mark_folded(*root, folding(printed));
+    // What is printed and known is escaped as Jinja compiles it, by what it then takes to hold.
+    if (printed && volatile_ && root->folded) root->escape = escaping_ ? Escape::on : Escape::off;
     return check_builtins(*root, conditional_);
   }
-  static void bind(Expr& e, Symbols& symbols, bool& fold) {
+  Folding folding(bool printed) const {
+    return {.printed = printed, .autoescape = escaping_, .unknown = volatile_};
+  }
+  Escape escape() const { return volatile_ ? Escape::asked : escaping_ ? Escape::on : Escape::off; }
+  void bind(Expr& e, Symbols& symbols, bool& fold) const {
+    e.escape = escape();
+    fold |= autoescapes_ && (e.kind == ExprKind::concat || e.kind == ExprKind::filter);
     if (e.kind == ExprKind::name || e.kind == ExprKind::ns_target) e.slot = symbols.slot(e.name);
     if (e.kind == ExprKind::filter || e.kind == ExprKind::test) {
       e.builtin = e.kind == ExprKind::filter ? find_filter(e.name) : find_test(e.name);
@@ -269,8 +194,10 @@ class Binder {
         return filter_block(static_cast<FilterBlockStmt&>(stmt), symbols);
       case StmtKind::with:
         return with(static_cast<WithStmt&>(stmt), symbols);
+      case StmtKind::autoescape:
+        return autoescape(static_cast<AutoescapeStmt&>(stmt), symbols);
       case StmtKind::block:
-        return block(static_cast<BlockStmt&>(stmt));
+        return block(static_cast<BlockStmt&>(stmt), symbols);
       case StmtKind::break_:
       case StmtKind::continue_:
         if (loops_ > 0) return {};
@@ -285,6 +212,7 @@ class Binder {
     Analysis(inner).body(s.body);
     if (s.filter) Analysis(inner).read(s.filter);
     s.scope = inner.scope();
+    s.input = escape();
     const bool outer = std::exchange(conditional_, false);
     TRY(body(s.body, inner));
     TRY(expr(s.filter, inner));
@@ -304,7 +232,8 @@ class Binder {
   Result<> for_loop(ForStmt& s, Symbols& symbols) {
     Mentions mentions({"loop"});
     mentions.body(s.body);
-    s.extended = s.recursive || mentions.found().contains("loop");
+    s.extended = s.recursive || s.scoped_blocks || mentions.found().contains("loop");
+    s.made = escape();
     TRY(check_loop_targets(*s.target));
     TRY(expr(s.iter, symbols));
     if (s.test) TRY(loop_test(s, symbols));
@@ -410,6 +339,7 @@ class Binder {
     Analysis(inner).body(s.body);
     Analysis(inner).read(s.filter);
     s.scope = inner.scope();
+    s.input = escape();
     const bool outer = std::exchange(conditional_, false);
     TRY(body(s.body, inner));
     TRY(expr(s.filter, inner));
@@ -430,25 +360,63 @@ class Binder {
     return {};
   }
 
-  // A block sees the context and what the top level has assigned, not the scopes around it; what it assigns is its own.
-  Result<> block(BlockStmt& s) {
-    if (!blocks_.insert(s.name).second) return fail_at(s.at, "block '{}' is defined twice", s.name);
+  Result<> autoescape(AutoescapeStmt& s, Symbols& symbols) {
+    Symbols inner(&symbols, symbols.function());
+    Analysis(inner).read(s.value);
+    Analysis(inner).body(s.body);
+    s.scope = inner.scope();
+    const bool outer = std::exchange(conditional_, false);
+    TRY(expr(s.value, inner));
+    const bool escaping = escaping_, unknown = volatile_;
+    const std::optional<bool> value = constant_truth(*s.value, folding(false));
+    if (value)
+      escaping_ = *value;
+    else
+      volatile_ = true;
+    TRY(body(s.body, inner));
+    escaping_ = escaping;
+    volatile_ = unknown;
+    conditional_ = outer;
+    return {};
+  }
+
+  // A block sees the context and what the top level has assigned, the scopes around it only where it is scoped; what it
+  // assigns is its own. Jinja compiles blocks behind all else, so what escapes around them does not count.
+  Result<> block(BlockStmt& s, Symbols& symbols) {
+    if (!blocks_.emplace(s.name, &s).second) return fail_at(s.at, "block '{}' is defined twice", s.name);
+    if (s.scoped) {
+      for (const std::string& name : symbols.stored())
+        s.around.emplace_back(frozen_string(name, true), symbols.slot(name));
+    }
     Function function;
     Symbols inner(nullptr, &function);
+    Mentions mentions({"self", "super"});
+    mentions.body(s.body);
+    const auto parameter = [&](const char* name) {
+      return mentions.found().contains(name) ? static_cast<int>(inner.parameter(name)) : -1;
+    };
+    s.self_slot = parameter("self");
+    s.super_slot = parameter("super");
     Analysis(inner).body(s.body);
+    const bool escaping = std::exchange(escaping_, false), unknown = std::exchange(volatile_, false);
     s.scope = inner.scope();
     const bool outer = std::exchange(conditional_, false);
     const int loops = std::exchange(loops_, 0);
     const bool around = std::exchange(in_block_, true);
     TRY(body(s.body, inner));
     in_block_ = around;
+    escaping_ = escaping;
+    volatile_ = unknown;
     loops_ = loops;
     conditional_ = outer;
     s.slots = static_cast<uint32_t>(function.slots.size());
     return {};
   }
 
-  std::set<std::string> blocks_;
+  std::map<std::string, const BlockStmt*, std::less<>> blocks_;
+  bool autoescapes_ = false;  // anywhere in the template
+  bool escaping_ = false;     // what holds here, as far as it is known
+  bool volatile_ = false;     // and whether it is not
   bool in_block_ = false;
   bool conditional_ = false;  // inside an if or a conditional expression
   int loops_ = 0;             // loops around, in this function

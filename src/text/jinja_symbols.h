@@ -75,6 +75,13 @@ class Symbols {
           outside ? Entry{How::alias, *outside, name} : Entry{How::resolve, {}, name};
     }
   }
+  // All names that this scope and those around it assign.
+  std::set<std::string> stored() const {
+    std::set<std::string> out;
+    for (const Symbols* s = this; s != nullptr; s = s->outer_)
+      out.insert(s->stores_.begin(), s->stores_.end());
+    return out;
+  }
   Slot slot(const std::string& name) const {
     const auto place = find(name);
     ENSURE(place.has_value(), "name '{}' was not seen by the scope", name);

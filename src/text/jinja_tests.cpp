@@ -1,4 +1,5 @@
 // The tests of the language, `value is name(...)` (jinja_runtime.h, find_test).
+#include "text/jinja_long.h"
 #include "text/jinja_ops.h"
 #include "text/jinja_repr.h"
 #include "text/jinja_strings.h"
@@ -20,9 +21,9 @@ bool none(const Value& v) { return v.is_none(); }
 bool boolean(const Value& v) { return v.is(Kind::boolean); }
 bool is_true(const Value& v) { return v.is(Kind::boolean) && v.as_bool(); }
 bool is_false(const Value& v) { return v.is(Kind::boolean) && !v.as_bool(); }
-bool integer(const Value& v) { return v.is(Kind::integer); }
+bool integer(const Value& v) { return is_whole(v); }
 bool real(const Value& v) { return v.is(Kind::real); }
-bool number(const Value& v) { return v.is_number(); }
+bool number(const Value& v) { return v.is_number() || is_whole(v); }
 bool string(const Value& v) { return v.is_string(); }
 bool mapping(const Value& v) { return v.is(Kind::dict); }
 bool escaped(const Value& v) { return v.is_string() && v.str().markup(); }

@@ -20,7 +20,7 @@ Outcome chat(std::string_view source, std::string_view messages, std::string_vie
   options.warnings = &out.warnings;
   const auto loaded = ChatTemplate::load(source);
   if (!loaded) return {"error: " + loaded.error().message, {}};
-  const auto given = parse_json(messages), offered = parse_json(tools);
+  const auto given = parse_json_exact(messages), offered = parse_json_exact(tools);
   const auto rendered = (*loaded)->render(*given, *offered, options);
   out.text = rendered ? rendered->text : "error: " + rendered.error().message;
   return out;
@@ -77,6 +77,31 @@ TEST(ChatNormalize, ArgumentsTakeTheFormThatTheTemplatePrints) {
             "qf {\"x\": 1}");
   EXPECT_EQ(chat(loop + "{{ c.function.arguments }}{% endfor %}{% endfor %}", conversation).text,
             "qf {\"x\": 1}");
+}
+
+// Integers of more than 64 bits, however the arguments are given and printed.
+TEST(ChatNormalize, LongIntegersInArgumentsStay) {
+  const std::string number = "123456789012345678901234567890", longer = "-1" + std::string(50, '0');
+  const std::string arguments = "{\"id\": " + number + ", \"ids\": [1.5, " + longer + "]}";
+  std::string as_text = arguments;
+  for (size_t at = 0; (at = as_text.find('"', at)) != std::string::npos; at += 2) as_text.insert(at, "\\");
+  const auto messages = [](const std::string& given) {
+    return R"([{"role":"user","content":"u"},{"role":"assistant","tool_calls":[{"id":"1","type":"function",
+        "function":{"name":"f","arguments":)" +
+           given + "}}]}]";
+  };
+  const char* as_object =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}{{ c.function.arguments|tojson }}{% "
+      "endfor %}{% endfor %}";
+  const char* as_string =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}{{ '' + c.function.arguments }}{% "
+      "endfor %}{% endfor %}";
+  EXPECT_EQ(chat(as_object, messages(arguments)).text, "u" + arguments);
+  EXPECT_EQ(chat(as_object, messages("\"" + as_text + "\"")).text, "u" + arguments);
+  const std::string text = chat(as_string, messages(arguments)).text;
+  EXPECT_NE(text.find(number), std::string::npos) << text;
+  EXPECT_NE(text.find(longer), std::string::npos) << text;
+  EXPECT_NE(chat(kChatml, messages(arguments)).text.find(number), std::string::npos);
 }
 
 TEST(ChatNormalize, IdsForMistral) {

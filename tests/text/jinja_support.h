@@ -13,7 +13,7 @@ namespace brass::jinja {
 
 inline Result<Rendered> render(std::string_view source, std::string_view context = "{}",
                                const RenderOptions& options = {}) {
-  const auto json = TRY(parse_json(context));
+  const auto json = TRY(parse_json_exact(context));
   const Value variables = TRY(context_from_json(json));
   const auto parsed = TRY(Template::parse(source));
   return parsed->render(variables, options);

@@ -45,7 +45,7 @@ ordered_json answer(const ordered_json& request) {
 
 int main() {
   for (std::string line; std::getline(std::cin, line);) {
-    const auto request = brass::parse_json(line);
+    const auto request = brass::parse_json_exact(line);
     const ordered_json out = request ? answer(*request) : ordered_json{{"error", request.error().message}};
     std::cout << out.dump() << '\n' << std::flush;
   }

@@ -35,7 +35,7 @@ void add_type(Types& types, const std::string& name) {
 void add_type_of(Types& types, const ordered_json& value) {
   if (value.is_number_float()) {
     types.number = true;
-  } else if (value.is_number()) {
+  } else if (value.is_number() || value.is_binary()) {  // one of more than 64 bits (json_guard.h)
     types.integer = true;
   } else {
     add_type(types, value.type_name());

@@ -12,58 +12,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Builds a document, and keeps the text of numbers that a double would change.
-class ExactNumbers : public nlohmann::json_sax<Json> {
- public:
-  Json take() { return std::move(root_); }
-
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(number_integer_t value) override { return put(value); }
-  bool number_unsigned(number_unsigned_t value) override { return put(value); }
-  bool number_float(number_float_t value, const string_t& text) override {
-    const auto exact = schema::parse_decimal(text), rounded = schema::parse_decimal(Json(value).dump());
-    if (exact && rounded && *exact == *rounded) return put(value);
-    return put(Json::binary({text.begin(), text.end()}));
-  }
-  bool string(string_t& value) override { return put(std::move(value)); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(size_t) override { return open(Json::object()); }
-  bool key(string_t& name) override {
-    name_ = name;
-    return true;
-  }
-  bool end_object() override { return close(); }
-  bool start_array(size_t) override { return open(Json::array()); }
-  bool end_array() override { return close(); }
-  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
-
- private:
-  Json* place(Json value) {
-    if (open_.empty()) return &(root_ = std::move(value));
-    Json& parent = *open_.back();
-    if (parent.is_object()) return &(parent[name_] = std::move(value));
-    parent.push_back(std::move(value));
-    return &parent.back();
-  }
-  template <class Value>
-  bool put(Value&& value) {
-    place(Json(std::forward<Value>(value)));
-    return true;
-  }
-  bool open(Json value) {
-    open_.push_back(place(std::move(value)));
-    return true;
-  }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  Json root_;
-  std::vector<Json*> open_;
-  std::string name_;
-};
+// Whether a double changes the number.
+bool inexact(double value, std::string_view text) {
+  const auto exact = schema::parse_decimal(text), rounded = schema::parse_decimal(Json(value).dump());
+  return !exact || !rounded || !(*exact == *rounded);
+}
 
 using Make = std::function<Result<NodeId>(schema::Emitter&, schema::FormulaId)>;
 
@@ -121,12 +74,7 @@ size_t number_end(std::string_view text, size_t at) {
 
 }  // namespace
 
-Result<Json> parse_schema(std::string_view text) {
-  TRY_VOID(parse_json(text));  // says what is wrong, and where
-  ExactNumbers numbers;
-  if (!Json::sax_parse(text, &numbers)) return fail("JSON: not read");
-  return numbers.take();
-}
+Result<Json> parse_schema(std::string_view text) { return parse_json(text, inexact); }
 
 namespace {
 

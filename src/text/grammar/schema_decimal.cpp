@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "text/json_guard.h"
+
 namespace brass::grammar::schema {
 namespace {
 
@@ -52,8 +54,7 @@ bool is_number(const nlohmann::ordered_json& json) { return json.is_number() || 
 
 Result<Decimal> to_decimal(const nlohmann::ordered_json& number) {
   if (!number.is_binary()) return parse_decimal(number.dump());
-  const auto& bytes = number.get_binary();
-  return parse_decimal(std::string(bytes.begin(), bytes.end()));
+  return parse_decimal(kept_number(number));
 }
 
 Digits spell(const Decimal& value) {
