@@ -1,9 +1,11 @@
 // bench_gpu: single operations over many rows on a Vulkan device, by its own clock.
 //
-//   bench_gpu [--tokens N] [NAME…]     only the cases whose names begin so
+//   bench_gpu [--tokens N] [--prompt-products LIST] [NAME…]     only the cases whose names begin so
 //
 // A case is a graph of a few operations, run nine times; printed is the median of the one that is named, with what its plan counts.
+// LIST: what products go by, of auto, matrix, dots, plain, one behind another for each case: "matrix,dots,plain".
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -104,9 +106,9 @@ Case delta(uint32_t k_heads, uint32_t v_heads, uint32_t dim) {
 }
 
 // Seconds of the last operation.
-Result<double> seconds_of(const Case& c, uint32_t tokens) {
+Result<double> seconds_of(const Case& c, uint32_t tokens, Prompts prompts) {
   TRY_VOID(c.graph->validate());
-  const std::unique_ptr<Device> device = TRY(make_vulkan_device({}));
+  const std::unique_ptr<Device> device = TRY(make_vulkan_device({.prompts = prompts}));
   const std::shared_ptr<const Graph> graph = c.graph;
   TRY_VOID(device->upload(*graph, {}, [](const Weight&) {}));
   const bool state = !graph->groups.empty() && graph->groups[0].kind == GroupKind::kState;
@@ -153,14 +155,31 @@ std::deque<Case> all_cases() {  // weights point into their case: it must not mo
   return cases;
 }
 
+Result<std::vector<Prompts>> prompts_of(std::string_view list) {
+  std::vector<Prompts> all;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    const auto found = find_prompts(list.substr(at, comma - at));
+    if (!found)
+      return fail("--prompt-products: '{}' holds what is none of {}", list, fmt::join(kPromptsNames, ", "));
+    all.push_back(*found);
+    at = comma + 1;
+  }
+  return all;
+}
+
 Result<> run(std::span<char*> words) {
   uint32_t tokens = 2048;
+  std::vector<Prompts> prompts = {Prompts::kAutomatic};
   std::vector<std::string> only;
   for (size_t i = 0; i < words.size(); i++) {
-    if (words[i] == std::string_view("--tokens") && i + 1 < words.size()) {
+    const std::string_view word = words[i];
+    if (word == "--tokens" && i + 1 < words.size()) {
       tokens = static_cast<uint32_t>(std::strtoul(words[++i], nullptr, 10));
+    } else if (word == "--prompt-products" && i + 1 < words.size()) {
+      prompts = TRY(prompts_of(words[++i]));
     } else {
-      only.emplace_back(words[i]);
+      only.emplace_back(word);
     }
   }
   std::deque<Case> cases = all_cases();
@@ -168,11 +187,14 @@ Result<> run(std::span<char*> words) {
     if (!only.empty() &&
         std::ranges::none_of(only, [&](const std::string& o) { return c.name.starts_with(o); }))
       continue;
-    const double seconds = TRY(seconds_of(c, tokens));
     const Cost cost = op_cost(*c.graph, c.graph->values, c.graph->ops.back(), {tokens, tokens, 0}, {2, 2});
-    fmt::print("{:36} {:6} tokens {:9.1f} us {:7.1f} TFLOP/s\n", c.name, tokens, seconds * 1e6,
-               static_cast<double>(cost.flops) / seconds * 1e-12);
-    std::fflush(stdout);
+    for (const Prompts p : prompts) {
+      const double seconds = TRY(seconds_of(c, tokens, p));
+      fmt::print("{:36} {:6} {:6} tokens {:9.1f} us {:7.1f} TFLOP/s\n", c.name,
+                 kPromptsNames[static_cast<size_t>(p)], tokens, seconds * 1e6,
+                 static_cast<double>(cost.flops) / seconds * 1e-12);
+      std::fflush(stdout);
+    }
   }
   return {};
 }
