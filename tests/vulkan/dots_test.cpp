@@ -1,5 +1,7 @@
 // Steps of many rows by packed dot products on a Vulkan device, against ref on inputs rounded as the device rounds them: every
 // format, shapes, slices, experts; that these programs are the ones that run; that a row's bits are its own.
+#include <limits>
+
 #include "prompt_harness.h"
 
 namespace brass {
