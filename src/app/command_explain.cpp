@@ -198,6 +198,7 @@ Body declare_explain(Arguments& arguments) {
   auto flags = std::make_shared<ExplainFlags>();
   declare_model(arguments, flags->model);
   declare_device(arguments, flags->model);
+  declare_prompt_products(arguments, flags->model);
   arguments.option("--phase", flags->phase,
                    "decode, greedy (the device chooses the token), sampled (it finds the candidates), "
                    "prefill:N, verify:K, or draft (draft:N: the N-th)");

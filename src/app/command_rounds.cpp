@@ -263,6 +263,7 @@ Body declare_rounds(Arguments& arguments) {
   auto flags = std::make_shared<Flags>();
   declare_model(arguments, flags->model);
   declare_device(arguments, flags->model);
+  declare_prompt_products(arguments, flags->model);
   arguments.option("--chunk", flags->chunk, "most tokens of one step");
   arguments.option("--sequences", flags->sequences, "sequences that decode together in 'tg'");
   return [flags] { return run_rounds(*flags); };

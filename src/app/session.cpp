@@ -48,6 +48,13 @@ void declare_device(Arguments& arguments, ModelFlags& flags) {
                    "KV cache: f16 (default), f32, bf16 or int8; 'K,V' for two different ones");
 }
 
+void declare_prompt_products(Arguments& arguments, ModelFlags& flags) {
+  arguments.choice(
+      "--prompt-products", flags.prompt_products, {"auto", "matrix", "dots", "plain"},
+      "what a GPU multiplies more than eight rows by: its matrix unit, packed dot products of int8, or f32 "
+      "(auto: the first that it has)");
+}
+
 Result<std::string> find_model(const ModelFlags& flags) {
   const std::string folder = flags.store.empty() ? TRY(hub::Store::default_folder()) : flags.store;
   ProgressBar bar("Checking");
@@ -126,7 +133,8 @@ uint32_t long_rotation_above(const Graph& graph) {
 ModelFlags with_device(ModelFlags flags) {
   if (flags.device != "auto") return flags;
   flags.device = "cpu";
-  if (flags.gpu >= 0 || !flags.device_memory.empty() || shares_work(flags)) {
+  if (flags.gpu >= 0 || !flags.device_memory.empty() || flags.prompt_products != "auto" ||
+      shares_work(flags)) {
     flags.device = "vulkan";
   } else if (flags.isa.empty()) {
     if (const std::optional<uint32_t> gpu = usual_gpu()) {
@@ -145,6 +153,7 @@ Result<std::unique_ptr<Device>> open_gpu(const ModelFlags& flags, std::function<
       {.index = flags.gpu,
        .memory_limit =
            flags.device_memory.empty() ? 0 : TRY(parse_byte_size("--device-memory", flags.device_memory)),
+       .prompts = find_prompts(flags.prompt_products).value_or(Prompts::kAutomatic),
        .k_type = k,
        .v_type = v,
        .check_source = std::move(check_source),
@@ -182,6 +191,8 @@ Result<std::unique_ptr<Device>> open_device(const ModelFlags& given, const Devic
     if (flags.gpu >= 0) return wrong_use("flag --gpu: goes with --device vulkan");
     if (!flags.device_memory.empty()) return wrong_use("flag --device-memory: goes with --device vulkan");
     if (shares_work(flags)) return wrong_use("flags --gpu-layers, --experts-on: go with --device vulkan");
+    if (flags.prompt_products != "auto")
+      return wrong_use("flag --prompt-products: goes with --device vulkan");
   }
   if (flags.device == "ref") {
     TRY_VOID(kv_types(flags));
@@ -197,8 +208,8 @@ Result<std::unique_ptr<Device>> open_device(const ModelFlags& given, const Devic
 
 Result<ModelFlags> with_device(const ModelFlags& given, const Model& model, EngineOptions options) {
   ModelFlags flags = with_device(given);
-  if (given.device != "auto" || given.gpu >= 0 || !given.device_memory.empty() || shares_work(given) ||
-      flags.device != "vulkan")
+  if (given.device != "auto" || given.gpu >= 0 || !given.device_memory.empty() ||
+      given.prompt_products != "auto" || shares_work(given) || flags.device != "vulkan")
     return flags;
   std::tie(options.k_type, options.v_type) = TRY(kv_types(flags));
   if (flags.context != 0) options.context = flags.context;

@@ -20,6 +20,7 @@ struct ModelFlags {
   std::string device_memory;    // that a GPU may use; "": what its driver says is free
   std::string gpu_layers;       // blocks that a GPU does, the CPU the others: a number, or "auto"; "": all
   std::string experts_on = "gpu";
+  std::string prompt_products = "auto";  // what a GPU multiplies many rows by
   std::string isa;
   uint32_t threads = 0;
   uint32_t context = 0;
@@ -31,6 +32,8 @@ void declare_model(Arguments& arguments, ModelFlags& flags,
                    const std::string& what = "a GGUF file, or the name of a stored model (brass list)");
 // --device, --gpu, --isa, --threads, --context, --kv-type
 void declare_device(Arguments& arguments, ModelFlags& flags);
+// --prompt-products, where what it costs is measured or explained
+void declare_prompt_products(Arguments& arguments, ModelFlags& flags);
 
 // Of K and V, as --kv-type says, else as the device takes them.
 Result<std::pair<KvType, KvType>> kv_types(const ModelFlags& flags);

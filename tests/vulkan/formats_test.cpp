@@ -22,7 +22,8 @@ std::shared_ptr<const Graph> product_graph(Type type, uint32_t cols) {
 void expect_products_as_ref(const Format* format, uint32_t cols,
                             std::initializer_list<size_t> numbers_of_rows) {
   const auto graph = product_graph(format->type, cols);
-  auto device = make_vulkan_device({.use_matrix_unit = false});  // prompt_test.cpp judges that
+  auto device =
+      make_vulkan_device({.prompts = Prompts::kPlain});  // prompt_test.cpp, dots_test.cpp judge the others
   ASSERT_TRUE(device.has_value()) << device.error().message;
   const Caps caps = (*device)->caps();
   Runner gpu(std::move(*device), graph, caps), ref(make_ref_device({}), graph, caps);

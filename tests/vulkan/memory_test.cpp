@@ -2,6 +2,8 @@
 // refused with what would; a device that has no more, or is lost, ends in an error.
 #include "backend/vulkan/device.h"
 #include "runtime/model_fixture.h"
+#include "runtime/reencoded.h"
+#include "source_dir.h"
 #include "vulkan_fixture.h"
 
 namespace brass {
@@ -9,8 +11,10 @@ namespace {
 
 constexpr EngineOptions kOptions{.context = 256, .sequences = 2, .chunk = 48};
 
-Result<std::unique_ptr<Device>> gpu(KvType kv, uint64_t limit = 0, const VulkanFaults& faults = {}) {
-  return make_vulkan_device({.memory_limit = limit, .k_type = kv, .v_type = kv, .faults = faults});
+Result<std::unique_ptr<Device>> gpu(KvType kv, uint64_t limit = 0, const VulkanFaults& faults = {},
+                                    Prompts prompts = Prompts::kAutomatic) {
+  return make_vulkan_device(
+      {.memory_limit = limit, .prompts = prompts, .k_type = kv, .v_type = kv, .faults = faults});
 }
 
 EngineOptions options_of(KvType kv, uint32_t context = 256) {
@@ -56,6 +60,20 @@ void fill(Engine& engine) {
   }
 }
 
+void expect_predicted(const std::string& path, KvType kv, Prompts prompts) {
+  SCOPED_TRACE(path);
+  auto model = std::move(*load_model(path));
+  auto device = std::move(*gpu(kv, 0, {}, prompts));
+  const auto need = plan_of(*model, *device, options_of(kv)).need(*device);
+  ASSERT_TRUE(need.has_value()) << need.error().message;
+  EXPECT_GE(need->parts[0].bytes, model->file->total_bytes() / 2);
+  auto engine = Engine::create(std::move(model), std::move(device), options_of(kv), {});
+  ASSERT_TRUE(engine.has_value()) << engine.error().message;
+  EXPECT_EQ((*engine)->device().memory_taken(), need->total());
+  fill(**engine);
+  EXPECT_EQ((*engine)->device().memory_taken(), need->total()) << "after full texts";
+}
+
 TEST(VulkanMemory, WhatIsPredictedIsWhatIsTaken) {
   if (!vulkan_is_there()) GTEST_SKIP();
   const TempFolder folder;
@@ -64,19 +82,23 @@ TEST(VulkanMemory, WhatIsPredictedIsWhatIsTaken) {
     if (const auto path = shared_data(std::string("tiny/") + name + ".gguf")) paths.push_back(*path);
   KvType kv = KvType::kF16;
   for (const std::string& path : paths) {
-    SCOPED_TRACE(path);
     kv = kv == KvType::kF16 ? KvType::kInt8 : KvType::kF16;
-    auto model = std::move(*load_model(path));
-    auto device = std::move(*gpu(kv));
-    const auto need = plan_of(*model, *device, options_of(kv)).need(*device);
-    ASSERT_TRUE(need.has_value()) << need.error().message;
-    EXPECT_GE(need->parts[0].bytes, model->file->total_bytes() / 2);
-    auto engine = Engine::create(std::move(model), std::move(device), options_of(kv), {});
-    ASSERT_TRUE(engine.has_value()) << engine.error().message;
-    EXPECT_EQ((*engine)->device().memory_taken(), need->total());
-    fill(**engine);
-    EXPECT_EQ((*engine)->device().memory_taken(), need->total()) << "after full texts";
+    expect_predicted(path, kv, Prompts::kAutomatic);
   }
+}
+
+TEST(VulkanMemory, OfPackedDotProducts) {
+  if (!vulkan_is_there()) GTEST_SKIP();
+  const TempFolder folder;
+  const std::string path = folder / "experts.gguf";
+  reencode(source_dir() + "/tests/runtime/fixtures/ernie45moe-b.gguf", path, Type::Q8_0);
+  expect_predicted(path, KvType::kF16, Prompts::kDots);
+  const auto scratch = [&](Prompts prompts) {
+    const auto model = std::move(*load_model(path));
+    const auto device = std::move(*gpu(KvType::kF16, 0, {}, prompts));
+    return plan_of(*model, *device, options_of(KvType::kF16)).need(*device)->parts[2].bytes;
+  };
+  EXPECT_GT(scratch(Prompts::kDots), scratch(Prompts::kPlain));
 }
 
 TEST(VulkanMemory, WhatDoesNotFitIsRefusedWithWhatWould) {

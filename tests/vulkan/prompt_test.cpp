@@ -1,102 +1,9 @@
 // Steps of many rows on a Vulkan device against ref: products in every format, experts, attention in every form, by the
 // matrix unit where there is one; that each program is the one that runs; that bits repeat and do not depend on the cut.
-#include <cmath>
-
-#include "backend/ref/ref.h"
-#include "device_harness.h"
-#include "vulkan_fixture.h"
+#include "prompt_harness.h"
 
 namespace brass {
 namespace {
-
-using Programs = std::map<std::string, uint64_t>;  // how often each was recorded
-
-std::unique_ptr<Device> gpu_device(VulkanOptions options, Programs* programs = nullptr) {
-  options.dispatches = programs;
-  auto device = make_vulkan_device(options);
-  EXPECT_TRUE(device.has_value()) << (device ? "" : device.error().message);
-  return std::move(*device);
-}
-
-bool has_matrix_unit() {
-  const auto devices = vulkan_devices();
-  return devices && std::ranges::any_of(
-                        *devices, [](const VulkanInfo& d) { return d.refused.empty() && d.matrix.rows > 0; });
-}
-
-// Of the programs whose names begin so.
-uint64_t count(const Programs& programs, const std::string& name) {
-  uint64_t n = 0;
-  for (const auto& [program, times] : programs) n += program.starts_with(name) ? times : 0;
-  return n;
-}
-
-// The largest difference ÷ the root mean square of what is expected.
-double difference(const Logits& found, const Logits& expected) {
-  EXPECT_EQ(found.size(), expected.size());
-  double worst = 0, squares = 0;
-  size_t n = 0;
-  for (size_t t = 0; t < expected.size(); t++)
-    for (size_t i = 0; i < expected[t].size(); i++, n++) {
-      const double d = std::abs(static_cast<double>(found[t][i]) - expected[t][i]);
-      worst = d > worst || std::isnan(d) ? d : worst;
-      squares += static_cast<double>(expected[t][i]) * expected[t][i];
-    }
-  return worst / std::sqrt(squares / static_cast<double>(n));
-}
-
-// What one step of these rows makes on the GPU (twice, over NaN the second time) and on ref.
-struct Made {
-  Logits gpu, ref;
-  Programs programs;
-};
-Made make(const std::shared_ptr<const Graph>& graph, const std::vector<std::vector<TokenRow>>& steps,
-          KvType kv = KvType::kF32, bool use_matrix_unit = true) {
-  Made made;
-  Logits again;
-  for (const bool poison : {false, true}) {
-    auto device = gpu_device(
-        {.use_matrix_unit = use_matrix_unit, .poison = poison, .k_type = kv, .v_type = kv}, &made.programs);
-    const Caps caps = device->caps();
-    Runner gpu(std::move(device), graph, caps, {}, 4, 8, kv);
-    for (const auto& rows : steps) (poison ? again : made.gpu) = gpu.step(rows);
-  }
-  EXPECT_TRUE(same_bits(made.gpu, again)) << "two runs differ, the second over NaN";
-  auto ref = make_ref_device({});
-  const Caps caps = ref->caps();
-  Runner runner(std::move(ref), graph, caps);
-  for (const auto& rows : steps) made.ref = runner.step(rows);
-  return made;
-}
-
-std::vector<TokenRow> text(int32_t sequence, uint32_t n, uint32_t vocab, uint64_t seed,
-                           int32_t position = 0) {
-  std::vector<TokenRow> rows;
-  for (const int32_t id : random_ids(n, vocab, seed)) rows.push_back({sequence, id, position++});
-  return rows;
-}
-
-// ---- products
-
-// y = W x with W [rows × cols] in the format; x: rows of a table of very different sizes.
-std::shared_ptr<const Graph> product_graph(Type type, uint32_t rows, uint32_t cols, bool bias) {
-  GraphBuilder b;
-  std::vector<float> values = random_floats(size_t{50} * cols, 11);
-  for (size_t i = 0; i < values.size(); i++)
-    values[i] *= std::exp2(static_cast<float>(static_cast<int>(i / cols) - 25));
-  const ValueId x = b.input("x", cols, values);
-  std::vector<WeightId> weights = {b.matrix("w", type, rows, cols, 0.1f)};
-  if (bias) weights.push_back(b.vector("bias", random_floats(rows, 12, 1e-3f)));
-  return b.finish(b.op(OpKind::kLinear, "product", {x}, Rows::kT, rows, weights, LinearAttrs{bias}));
-}
-
-// Each row against its own size, as rows are scaled by themselves.
-double worst_row(const Made& made) {
-  double worst = 0;
-  for (size_t t = 0; t < made.ref.size(); t++)
-    worst = std::max(worst, difference({made.gpu[t]}, {made.ref[t]}));
-  return worst;
-}
 
 TEST(VulkanPrompt, ProductsInEveryFormat) {
   if (!vulkan_is_there()) GTEST_SKIP();
@@ -128,8 +35,8 @@ TEST(VulkanPrompt, ProductsOfEveryShape) {
                                            {Type::BF16, 128, 128, 128}}) {
     SCOPED_TRACE(fmt::format("{} × {}, {} tokens", s.rows, s.cols, s.tokens));
     for (const bool unit : {true, false}) {
-      const Made made =
-          make(product_graph(s.type, s.rows, s.cols, true), {text(0, s.tokens, 50, 4)}, KvType::kF32, unit);
+      const Made made = make(product_graph(s.type, s.rows, s.cols, true), {text(0, s.tokens, 50, 4)},
+                             KvType::kF32, unit ? best_prompts() : Prompts::kPlain);
       EXPECT_LT(worst_row(made), unit && has_matrix_unit() ? 3e-3 : 2e-5);
     }
   }
@@ -139,7 +46,7 @@ TEST(VulkanPrompt, ProductsOfEveryShape) {
 TEST(VulkanPrompt, RowsOfProductsAreTheirOwn) {
   if (!vulkan_is_there()) GTEST_SKIP();
   const auto graph = product_graph(Type::Q4_K, 200, 512, true);
-  auto device = gpu_device({});
+  auto device = gpu_device({.prompts = best_prompts()});
   const Caps caps = device->caps();
   Runner gpu(std::move(device), graph, caps);
   const std::vector<int32_t> ids = random_ids(150, 50, 8);
@@ -165,7 +72,7 @@ TEST(VulkanPrompt, PiecesChangeNoBit) {
     std::vector<Logits> found;
     std::vector<Programs> programs(2);
     for (const uint64_t bytes : {uint64_t{1} << 30, uint64_t{1} << 16}) {
-      auto device = gpu_device({.piece_bytes = bytes}, &programs[found.size()]);
+      auto device = gpu_device({.prompts = best_prompts(), .piece_bytes = bytes}, &programs[found.size()]);
       const Caps caps = device->caps();
       Runner gpu(std::move(device), graph, caps, {}, 4, 8, KvType::kF16);
       found.push_back(gpu.text(0, random_ids(40, vocab, 8)));
@@ -233,40 +140,10 @@ TEST(VulkanPrompt, ModelsAgreeWithRef) {
   }
 }
 
-// A text in one step, in pieces and beside others: the same bits of its last row.
 TEST(VulkanPrompt, CutsAndNeighboursChangeNoBit) {
   if (!vulkan_is_there()) GTEST_SKIP();
-  for (const TinyModel& model : {plain_model(), gemma_like(), sink_like(), expert_model()}) {
-    const auto graph = build_tiny(model);
-    const std::vector<TokenRow> whole = text(0, 130, model.vocab, 5);
-    const auto last_of = [&](const std::vector<size_t>& cuts, uint32_t neighbours) {
-      auto device = gpu_device({});
-      const Caps caps = device->caps();
-      Runner gpu(std::move(device), graph, caps, {}, 4, 8, KvType::kF16);
-      Logits logits;
-      size_t begin = 0;
-      for (const size_t end : cuts) {
-        std::vector<TokenRow> rows(whole.begin() + static_cast<long>(begin),
-                                   whole.begin() + static_cast<long>(end));
-        for (TokenRow& row : rows) row.want = false;
-        rows.back().want = true;
-        for (TokenRow row : text(1, neighbours, model.vocab, 6)) {
-          row.want = false;
-          rows.insert(rows.begin(), row);
-        }
-        std::ranges::stable_sort(rows, [](const TokenRow& a, const TokenRow& b) {
-          return std::pair(-a.sequence, a.position) < std::pair(-b.sequence, b.position);
-        });
-        logits = gpu.step(rows);
-        begin = end;
-      }
-      return logits;
-    };
-    const Logits expected = last_of({130}, 0);
-    EXPECT_TRUE(same_bits(last_of({64, 130}, 0), expected));
-    EXPECT_TRUE(same_bits(last_of({9, 50, 77, 130}, 0), expected));
-    EXPECT_TRUE(same_bits(last_of({50, 130}, 20), expected));
-  }
+  for (const TinyModel& model : {plain_model(), gemma_like(), sink_like(), expert_model()})
+    expect_cuts_change_no_bit(model, best_prompts());
 }
 
 }  // namespace

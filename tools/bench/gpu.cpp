@@ -1,10 +1,12 @@
 // bench_gpu: single operations over many rows on a Vulkan device, by its own clock.
 //
-//   bench_gpu [--tokens N] [NAME…]     only the cases whose names begin so
+//   bench_gpu [--tokens N] [--prompt-products LIST] [NAME…]     only the cases whose names begin so
 //
 // What is chosen of logits ("choose", "candidates") is of one row, whatever --tokens says.
 // A case is a graph of a few operations, run nine times; printed is the median of the one that is named, with what its plan counts.
+// LIST: what products go by, of auto, matrix, dots, plain, one behind another for each case: "matrix,dots,plain".
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -119,9 +121,9 @@ struct Timed {
   Cost cost;       // its
 };
 
-Result<Timed> time_of(const Case& c, uint32_t tokens) {
+Result<Timed> time_of(const Case& c, uint32_t tokens, Prompts prompts) {
   TRY_VOID(c.graph->validate());
-  const std::unique_ptr<Device> device = TRY(make_vulkan_device({}));
+  const std::unique_ptr<Device> device = TRY(make_vulkan_device({.prompts = prompts}));
   const std::shared_ptr<const Graph> graph = c.graph;
   TRY_VOID(device->upload(*graph, {}, [](const Weight&) {}));
   const bool state = !graph->groups.empty() && graph->groups[0].kind == GroupKind::kState;
@@ -172,14 +174,31 @@ std::deque<Case> all_cases() {  // weights point into their case: it must not mo
   return cases;
 }
 
+Result<std::vector<Prompts>> prompts_of(std::string_view list) {
+  std::vector<Prompts> all;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    const auto found = find_prompts(list.substr(at, comma - at));
+    if (!found)
+      return fail("--prompt-products: '{}' holds what is none of {}", list, fmt::join(kPromptsNames, ", "));
+    all.push_back(*found);
+    at = comma + 1;
+  }
+  return all;
+}
+
 Result<> run(std::span<char*> words) {
   uint32_t tokens = 2048;
+  std::vector<Prompts> prompts = {Prompts::kAutomatic};
   std::vector<std::string> only;
   for (size_t i = 0; i < words.size(); i++) {
-    if (words[i] == std::string_view("--tokens") && i + 1 < words.size()) {
+    const std::string_view word = words[i];
+    if (word == "--tokens" && i + 1 < words.size()) {
       tokens = static_cast<uint32_t>(std::strtoul(words[++i], nullptr, 10));
+    } else if (word == "--prompt-products" && i + 1 < words.size()) {
+      prompts = TRY(prompts_of(words[++i]));
     } else {
-      only.emplace_back(words[i]);
+      only.emplace_back(word);
     }
   }
   std::deque<Case> cases = all_cases();
@@ -188,10 +207,13 @@ Result<> run(std::span<char*> words) {
         std::ranges::none_of(only, [&](const std::string& o) { return c.name.starts_with(o); }))
       continue;
     const uint32_t rows = c.choose > 0 ? 1 : tokens;
-    const Timed timed = TRY(time_of(c, rows));
-    fmt::print("{:36} {:6} tokens {:9.1f} us {:7.1f} TFLOP/s\n", c.name, rows, timed.seconds * 1e6,
-               static_cast<double>(timed.cost.flops) / timed.seconds * 1e-12);
-    std::fflush(stdout);
+    for (const Prompts p : prompts) {
+      const Timed timed = TRY(time_of(c, rows, p));
+      fmt::print("{:36} {:6} {:6} tokens {:9.1f} us {:7.1f} TFLOP/s\n", c.name,
+                 kPromptsNames[static_cast<size_t>(p)], rows, timed.seconds * 1e6,
+                 static_cast<double>(timed.cost.flops) / timed.seconds * 1e-12);
+      std::fflush(stdout);
+    }
   }
   return {};
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Compiles what the models of the table run on AMD cards that are not here, and writes docs/rdna4.md.
 
-    cards.py [CARD…]      of gfx1201, navi31, navi21 (all three); only then the page is written that all are on
+    cards.py [--dots] [CARD…]      of gfx1201, navi31, navi21 (all three); only then the page is written that all are on
+
+--dots: prompts by packed dot products, also on cards that have a matrix unit (those that have none take them anyway); printed only.
 
 The programs and their constants are the product's own (lab_pipelines: the same lowering as of a device that runs); RADV compiles
 them for a card that a no-op device stands for (tools/lab.sh card). Models are hollow files of brass-synth.
@@ -42,6 +44,7 @@ REASONS = {
     "gemv": "steps of two to eight rows hold the sums of all rows and what they read of x; at one row all but Q6_K of 2,048 columns (120 "
     "VGPRs, 12 waves) are within",
     "router": "eight vectors of a row of W and of x are under way together, and where it norms its row the gain's, too",
+    "dots": "sixteen sums in each thread, what they are scaled by, and the next step's codes of both operands",
     "gemm": "sums of a tile of 4 x 4 in each thread and the next step's values; for cards without a matrix unit",
 }
 
@@ -58,13 +61,13 @@ def make_models(folder):
         run(BUILD / "src/model/brass-synth", ROOT / f"tools/synth/shapes/{shape}.json", folder / f"{shape}.gguf", "--hollow")
 
 
-def pipelines(card, folder):
+def pipelines(card, folder, dots):
     """The device's line, and [(program, constants)] → figures, and where it is used."""
     layout = CARDS[card][1]
     found = {}
     device = None
     for shape, short in MODELS.items():
-        flags = ["--rows", ROWS] + (["--matrix-layout", layout] if layout else [])
+        flags = ["--rows", ROWS] + (["--matrix-layout", layout] if layout else []) + (["--prompt-products", "dots"] if dots else [])
         lines = run(LAB, "card", card, BUILD / "src/app/lab_pipelines", folder / f"{shape}.gguf", *flags).splitlines()
         device, *rows = map(json.loads, lines)
         for row in rows:
@@ -192,7 +195,8 @@ attention of one row that are slower than a hop, weighs least where memory is sl
 
 
 def main():
-    cards = sys.argv[1:] or list(CARDS)
+    dots = "--dots" in sys.argv[1:]
+    cards = [word for word in sys.argv[1:] if word != "--dots"] or list(CARDS)
     for card in cards:
         if card not in CARDS:
             sys.exit(f"{card}: is not one of {', '.join(CARDS)}")
@@ -201,14 +205,14 @@ def main():
         make_models(folder)
         parts, driver = [], ""
         for card in cards:
-            device, found = pipelines(card, folder)
+            device, found = pipelines(card, folder, dots)
             driver = device["driver"]
-            unit = "with its matrix unit" if device["matrix_unit"] else "no matrix unit"
+            unit = "with its matrix unit" if device["matrix_unit"] else "packed dot products" if device["dots"] else "no matrix unit"
             parts += [f"## {CARDS[card][0]}: {device['device']}, subgroups of {device['subgroup']}, {unit}", ""]
             parts += [*table(card, found), "", "Marked:", "", *explained(card, found), ""]
             wrong = sum(misses(card, one["figures"]) for one in found.values())
             print(f"{card}: {len(found)} pipelines, {wrong} beyond {MOST_VGPRS} VGPRs, below 16 waves or with spills")
-        if cards != list(CARDS):
+        if dots or cards != list(CARDS):
             print("\n".join(parts))
             return
         text = HEAD.format(date=time.strftime("%Y-%m-%d"), driver=driver, rows=ROWS.replace(",", ", "), most=MOST_VGPRS,

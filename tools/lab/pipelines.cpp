@@ -1,7 +1,7 @@
 // lab_pipelines: what a driver makes of every program of a model's steps, as JSON, a line a pipeline; the first line is
 // the device.
 //
-//   lab_pipelines MODEL.gguf [--rows N,…] [--matrix-layout gfx11|gfx12] [--gpu N]
+//   lab_pipelines MODEL.gguf [--rows N,…] [--matrix-layout gfx11|gfx12] [--prompt-products auto|dots|plain] [--gpu N]
 //
 // Nothing runs but the matrix unit's probe, and not this where a layout is named: so a card that is not there can be
 // compiled for (tools/lab.sh card), and a model's values may be missing (brass-synth --hollow).
@@ -36,13 +36,19 @@ Result<Flags> read_flags(int argc, char** argv) {
   std::string rows = "1,2,4,8,512,2048";
   for (int i = 1; i < argc; i++) {
     const std::string_view word = argv[i];
-    const bool known = word == "--rows" || word == "--matrix-layout" || word == "--gpu";
+    const bool known =
+        word == "--rows" || word == "--matrix-layout" || word == "--prompt-products" || word == "--gpu";
     if (word.starts_with("--") && (!known || i + 1 == argc))
       return wrong_use("flag {}: {}", word, known ? "a value is missing" : "is not known");
     if (word == "--rows") {
       rows = argv[++i];
     } else if (word == "--matrix-layout") {
       flags.query.matrix_layout = argv[++i];
+    } else if (word == "--prompt-products") {
+      const auto prompts = find_prompts(argv[++i]);
+      if (!prompts || *prompts == Prompts::kMatrix)
+        return wrong_use("flag --prompt-products: '{}' is none of auto, dots, plain", argv[i]);
+      flags.query.prompts = *prompts;
     } else if (word == "--gpu") {
       flags.query.device = static_cast<int32_t>(TRY(number(argv[++i], word)));
     } else {
@@ -50,7 +56,9 @@ Result<Flags> read_flags(int argc, char** argv) {
     }
   }
   if (flags.model.empty())
-    return wrong_use("usage: lab_pipelines MODEL.gguf [--rows N,…] [--matrix-layout NAME] [--gpu N]");
+    return wrong_use(
+        "usage: lab_pipelines MODEL.gguf [--rows N,…] [--matrix-layout NAME] [--prompt-products NAME] [--gpu "
+        "N]");
   for (size_t at = 0; at <= rows.size();) {
     const size_t comma = std::min(rows.find(',', at), rows.size());
     const uint32_t n = TRY(number(std::string_view(rows).substr(at, comma - at), "--rows"));
@@ -73,9 +81,9 @@ std::string json(const PipelineReport& report) {
 Result<> run(const Flags& flags) {
   const std::unique_ptr<Model> model = TRY(load_model(flags.model));
   const PipelineList list = TRY(list_pipelines(model->graph, flags.query));
-  fmt::print(R"({{"device": "{}", "driver": "{}", "subgroup": {}, "matrix_unit": {}}})"
+  fmt::print(R"({{"device": "{}", "driver": "{}", "subgroup": {}, "matrix_unit": {}, "dots": {}}})"
              "\n",
-             list.device, list.driver, list.subgroup, list.matrix_unit);
+             list.device, list.driver, list.subgroup, list.matrix_unit, list.dots);
   for (const PipelineReport& report : list.pipelines) fmt::print("{}\n", json(report));
   return {};
 }

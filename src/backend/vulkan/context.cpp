@@ -56,7 +56,7 @@ Result<std::unique_ptr<Context>> Context::open(const VulkanOptions& options) {
   context->info_ = describe(devices[chosen], chosen);
   context->limit_ = options.memory_limit;
   context->faults_ = options.faults;
-  if (!options.use_matrix_unit) context->info_.matrix = {};
+  if (options.prompts == Prompts::kDots || options.prompts == Prompts::kPlain) context->info_.matrix = {};
   context->describes_ = options.describe_pipelines &&
                         has_extension(devices[chosen], VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   if (!context->info_.refused.empty())

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "backend/vulkan/device_probe.h"
+#include "backend/vulkan/dots.h"
 #include "backend/vulkan/lower_plan.h"
 #include "backend/vulkan/scratch.h"
 #include "base/check.h"
@@ -34,7 +35,12 @@ class VulkanDevice final : public Device {
   // Fails where the device does not run a first program.
   static Result<std::unique_ptr<VulkanDevice>> make(const VulkanOptions& options) {
     auto device = std::make_unique<VulkanDevice>(TRY(Context::open(options)), options);
-    device->unit_ = TRY(probe_matrix_unit(*device->context_, device->programs_, options.piece_bytes));
+    const VulkanInfo& info = device->context_->info();
+    MatrixUnit unit = TRY(probe_matrix_unit(*device->context_, device->programs_, options.piece_bytes));
+    if (options.prompts == Prompts::kMatrix && !unit.there())
+      return fail_hint("--prompt-products dots, plain and auto work on every device",
+                       "{} has no matrix unit that Brass can use", info.name);
+    device->units_ = {.matrix = unit, .dots = uses_dots(info, unit, options.prompts)};
     return device;
   }
 
@@ -52,7 +58,9 @@ class VulkanDevice final : public Device {
   const Caps& caps() const override { return caps_; }
   std::string describe() const override {
     return fmt::format("vulkan, {}, {}", context_->info().name,
-                       unit_.there() ? "with its matrix unit" : "no matrix unit in use");
+                       units_.matrix.there() ? "with its matrix unit"
+                       : units_.dots         ? "no matrix unit in use, prompts by packed dot products of int8"
+                                             : "no matrix unit in use");
   }
 
   Result<> upload(std::span<const Graph* const> graphs, const Progress& progress,
@@ -117,7 +125,7 @@ class VulkanDevice final : public Device {
 
   void set_timing(bool on) override { timing_ = on; }
   std::span<const double> step_seconds() const override { return seconds_; }
-  Result<DeviceProbe> probe() override { return probe_rates(*context_, programs_, unit_); }
+  Result<DeviceProbe> probe() override { return probe_rates(*context_, programs_, units_); }
 
  private:
   static uint32_t rows_of(const Plan& plan, ValueId v) {
@@ -159,7 +167,7 @@ class VulkanDevice final : public Device {
   VulkanOptions options_;
   Caps caps_;
   Programs programs_;
-  MatrixUnit unit_;
+  PromptUnits units_;
   Scratch scratch_;
   Weights weights_;
   std::vector<PagePool> pools_;
@@ -187,7 +195,7 @@ ScratchBytes VulkanDevice::scratch_of(const MemoryUse& use) const {
                         .groups = static_cast<uint32_t>(use.pools.size()),
                         .pages = (use.positions + kPageTokens - 1) / kPageTokens};
   ScratchBytes most;
-  for (const auto& plan : use.plans) most = most | scratch_bytes(*plan, unit_, programs_.lanes(), sizes);
+  for (const auto& plan : use.plans) most = most | scratch_bytes(*plan, units_, programs_.lanes(), sizes);
   return most;
 }
 
@@ -225,7 +233,7 @@ Result<PlanHandle> VulkanDevice::prepare(std::shared_ptr<const Plan> plan) {
          plan->source->weights.size(), weights_.size());
   Prepared p{.plan = std::move(plan)};
   p.results_at = result_places(*p.plan);
-  TRY_VOID(make_room(scratch_bytes(*p.plan, unit_, programs_.lanes(), {})));
+  TRY_VOID(make_room(scratch_bytes(*p.plan, units_, programs_.lanes(), {})));
   plans_.push_back(std::move(p));
   return static_cast<PlanHandle>(plans_.size() - 1);
 }
@@ -299,7 +307,7 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
       .arena = scratch_.values().address(),
       .batch = scratch_.batch(slot).address(),
       .layout = layout,
-      .unit = unit_,
+      .units = units_,
       .memory = scratch_.prompt(),
       .use = use,
       .t = static_cast<uint32_t>(batch.ids.size()),

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +29,24 @@ struct VulkanInfo {
   uint32_t subgroup = 0;
   uint32_t processors = 0;  // multiprocessors, compute units; 0: the driver does not say
   MatrixTile matrix;
-  std::string refused;  // why Brass cannot use it; empty: it can
+  bool packed_dots = false;  // multiplies four bytes with four bytes and sums them in one instruction
+  std::string refused;       // why Brass cannot use it; empty: it can
 };
 
 // Empty where there is no Vulkan library or no device. Errors: a library that fails.
 Result<std::vector<VulkanInfo>> vulkan_devices();
+
+// What products of more than eight rows are computed by.
+enum class Prompts : uint8_t {
+  kAutomatic,  // the matrix unit where there is one; else packed dot products where the device has them; else in f32
+  kMatrix,  // no device where there is no unit
+  kDots,    // these two as if there were no unit, and by any device
+  kPlain
+};
+inline constexpr std::string_view kPromptsNames[] = {"auto", "matrix", "dots", "plain"};
+std::optional<Prompts> find_prompts(std::string_view name);
+// What kAutomatic means for a device, as far as can be said without asking how its tiles lie.
+Prompts usual_prompts(const VulkanInfo& info);
 
 // Tests: what fails, as a driver would. Counted from 0; −1: nothing.
 struct VulkanFaults {
@@ -45,7 +59,7 @@ struct VulkanOptions {
   uint64_t memory_limit = 0;        // bytes of the device's memory that may be used; 0: what the driver says
   bool check_finite = true;         // upload refuses non-finite weights (off only in tests)
   bool barrier_everywhere = false;  // tests: the barriers that a plan leaves out change nothing
-  bool use_matrix_unit = true;      // tests: off, a device computes as one that has none
+  Prompts prompts = Prompts::kAutomatic;
   uint64_t piece_bytes =
       uint64_t{1} << 30;            // scratch memory for a product's weights: larger ones go in pieces
   bool describe_pipelines = false;  // drivers say what they made of programs (Programs::figures)

@@ -49,6 +49,15 @@ class Probe {
     return rate("rate_probe", {}, push, groups, 2.0 * 4 * kSums * kTurns * kThreads * groups);
   }
 
+  // The same of bytes.
+  Result<double> packed_dots() {
+    constexpr uint32_t kTurns = 2048;
+    const uint32_t groups = workgroups();
+    Push push;
+    push << result_.address() << kTurns << 0x01020304u;
+    return rate("dot_rate_probe", {}, push, groups, 2.0 * 4 * kSums * kTurns * kThreads * groups);
+  }
+
   Result<double> matrices(const MatrixUnit& unit) {
     constexpr uint32_t kTurns = 1024;
     const uint32_t groups = workgroups();
@@ -100,11 +109,13 @@ class Probe {
 
 }  // namespace
 
-Result<DeviceProbe> probe_rates(const Context& context, Programs& programs, const MatrixUnit& unit) {
+Result<DeviceProbe> probe_rates(const Context& context, Programs& programs, const PromptUnits& units) {
   Probe probe(context, programs);
   TRY_VOID(probe.make_result());
   DeviceProbe found{.bandwidth = TRY(probe.bandwidth()), .int8_ops = 0, .f32_ops = TRY(probe.vectors())};
-  found.int8_ops = unit.there() ? TRY(probe.matrices(unit)) : found.f32_ops;
+  found.int8_ops = units.matrix.there() ? TRY(probe.matrices(units.matrix))
+                   : units.dots         ? TRY(probe.packed_dots())
+                                        : found.f32_ops;
   return found;
 }
 

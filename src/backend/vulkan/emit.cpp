@@ -9,8 +9,9 @@ namespace brass::vulkan {
 namespace {
 
 // Programs whose subgroups have the size that constant 0 says.
-constexpr std::string_view kByLanes[] = {"matmul",    "norm",    "attention", "moe_route", "delta_", "ssm_",
-                                         "to_halves", "expand_", "direct_",   "matrix_",   "flash"};
+constexpr std::string_view kByLanes[] = {"matmul", "norm",      "attention", "moe_route", "delta_",
+                                         "ssm_",   "to_halves", "expand_",   "direct_",   "matrix_",
+                                         "flash",  "to_int8",   "dots_"};
 
 }  // namespace
 

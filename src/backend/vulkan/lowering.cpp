@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "backend/vulkan/dots.h"
 #include "backend/vulkan/emit.h"
 #include "backend/vulkan/operands.h"
 #include "base/check.h"
@@ -26,10 +27,11 @@ class Lowering : public Emit {
 
  private:
   Result<> lower() {
-    if (auto many = TRY(lower_prompt(d_, op_))) {
-      append(std::move(*many));
-      return {};
-    }
+    for (const auto lower_many : {lower_prompt, lower_dots})
+      if (auto many = TRY(lower_many(d_, op_))) {
+        append(std::move(*many));
+        return {};
+      }
     switch (op_.kind) {
       case OpKind::kEmbed:
         return embed();

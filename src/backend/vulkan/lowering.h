@@ -36,7 +36,7 @@ class Push {
 };
 
 // Most rows of a step for the programs of few rows (lowering_decode.h), and of a plan whose products read int8; steps of more
-// go by the matrix unit (prompt.h) or by plain programs.
+// go by the matrix unit (prompt.h), by packed dot products (dots.h) or by plain programs.
 inline constexpr uint32_t kFewRows = 8;
 
 struct Dispatch {
@@ -83,7 +83,7 @@ struct Target {
   uint64_t arena;  // address
   uint64_t batch;  // address of the layout's data
   const BatchLayout& layout;
-  const MatrixUnit& unit;
+  const PromptUnits& units;
   PromptMemory memory;  // addresses
   PromptUse& use;
   uint32_t t, r;  // rows that the batch has

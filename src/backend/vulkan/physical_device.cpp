@@ -178,6 +178,7 @@ VulkanInfo describe(VkPhysicalDevice physical, uint32_t index) {
         memory.memoryHeaps[i].size == info.memory)
       info.free_memory = std::max(info.free_memory, free_of_heap(physical, i).value_or(info.memory));
   info.matrix = matrix_tile(physical);
+  info.packed_dots = v13.integerDotProduct4x8BitPackedSignedAccelerated != VK_FALSE;
   info.processors = processors(physical);
   if (p.properties.apiVersion < VK_API_VERSION_1_3) {
     info.refused =
@@ -217,6 +218,16 @@ Result<uint32_t> choose_device(std::span<const VkPhysicalDevice> devices, int32_
 }  // namespace brass::vulkan
 
 namespace brass {
+
+std::optional<Prompts> find_prompts(std::string_view name) {
+  const auto found = std::ranges::find(kPromptsNames, name);
+  if (found == std::end(kPromptsNames)) return std::nullopt;
+  return static_cast<Prompts>(found - std::begin(kPromptsNames));
+}
+
+Prompts usual_prompts(const VulkanInfo& info) {
+  return info.matrix.rows > 0 ? Prompts::kMatrix : info.packed_dots ? Prompts::kDots : Prompts::kPlain;
+}
 
 Result<std::vector<VulkanInfo>> vulkan_devices() {
   std::vector<VulkanInfo> out;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "backend/vulkan/device.h"
+#include "backend/vulkan/dots.h"
 #include "backend/vulkan/lower_plan.h"
 #include "backend/vulkan/lowering_decode.h"
 #include "backend/vulkan/matrix_layouts.h"
@@ -45,7 +45,7 @@ struct OneText {
 struct Outline {
   std::unique_ptr<Context> context;
   Programs programs;
-  MatrixUnit unit;
+  PromptUnits units;
   Weights weights;
   std::vector<PagePool> pools;
 
@@ -73,7 +73,7 @@ Result<std::vector<std::vector<Dispatch>>> lower_text(Outline& outline, const Pl
                      .arena = 0,
                      .batch = 0,
                      .layout = layout,
-                     .unit = outline.unit,
+                     .units = outline.units,
                      .memory = {},
                      .use = use,
                      .t = static_cast<uint32_t>(text.ids.size()),
@@ -86,12 +86,14 @@ Result<std::vector<std::vector<Dispatch>>> lower_text(Outline& outline, const Pl
 }  // namespace
 
 Result<PipelineList> list_pipelines(const std::shared_ptr<const Graph>& graph, const PipelineQuery& query) {
-  Outline outline(TRY(Context::open({.index = query.device, .describe_pipelines = true})));
+  Outline outline(
+      TRY(Context::open({.index = query.device, .prompts = query.prompts, .describe_pipelines = true})));
   const VulkanInfo& info = outline.context->info();
   if (!outline.context->describes_pipelines())
     return fail("{}: the driver does not describe pipelines (VK_KHR_pipeline_executable_properties)",
                 info.name);
-  outline.unit = TRY(unit_of(outline, query.matrix_layout));
+  const MatrixUnit unit = TRY(unit_of(outline, query.matrix_layout));
+  outline.units = {.matrix = unit, .dots = uses_dots(info, unit, query.prompts)};
   TRY_VOID(outline.weights.outline(*graph));
   for (const MemoryGroup& group : graph->groups)
     outline.pools.emplace_back(group, KvType::kF16, KvType::kF16);
@@ -107,7 +109,8 @@ Result<PipelineList> list_pipelines(const std::shared_ptr<const Graph>& graph, c
   PipelineList list{.device = info.name,
                     .driver = info.driver,
                     .subgroup = info.subgroup,
-                    .matrix_unit = outline.unit.there()};
+                    .matrix_unit = unit.there(),
+                    .dots = outline.units.dots};
   for (auto& [key, report] : found) {
     report.program = key.first;
     report.constants = key.second;

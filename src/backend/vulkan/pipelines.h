@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/vulkan/device.h"
 #include "base/result.h"
 #include "graph/graph.h"
 
@@ -25,6 +26,7 @@ struct PipelineQuery {
   int32_t device = -1;  // as VulkanOptions::index
   std::vector<uint32_t>
       rows;  // of the steps: one sequence's, the last one's logits wanted (up to eight: all)
+  Prompts prompts = Prompts::kAutomatic;
   std::string
       matrix_layout;  // how tiles lie in a device that runs nothing (matrix_layouts.h); "": it is probed
 };
@@ -32,8 +34,8 @@ struct PipelineQuery {
 struct PipelineList {
   std::string device, driver;
   uint32_t subgroup = 0;
-  bool matrix_unit = false;
-  std::vector<PipelineReport> pipelines;  // in order of name and constants
+  bool matrix_unit = false, dots = false;  // what products of many rows go by
+  std::vector<PipelineReport> pipelines;   // in order of name and constants
 };
 
 // Errors: no such device, one whose driver does not describe pipelines, an unknown layout.

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/vulkan/emit.h"
+#include "backend/vulkan/dots.h"
 #include "backend/vulkan/operands.h"
+#include "backend/vulkan/prompt_step.h"
 #include "base/check.h"
 
 namespace brass::vulkan {
@@ -12,9 +13,6 @@ namespace {
 
 constexpr uint32_t kDepth = 64;             // columns of a step of matrix_product.comp
 constexpr uint32_t kColumnsOfExpand = 256;  // of a workgroup of expand.comp
-
-uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
-uint32_t divide_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit; }
 
 // A product's matrices as tiles: `matrices` of `rows` × `cols` each.
 struct TiledWeights {
@@ -40,8 +38,6 @@ struct TiledWeights {
   }
 };
 
-bool is_dense_product(const Op& op) { return op.kind == OpKind::kLinear || op.kind == OpKind::kLmHead; }
-
 TiledWeights tiled(const Plan& plan, const MatrixUnit& unit, const Op& op) {
   const Weight& w = plan.weight(op.weights[0]);
   if (op.kind != OpKind::kMoeLinear) return {unit, 1, w.rows, w.cols};
@@ -53,15 +49,6 @@ TiledWeights tiled(const Plan& plan, const MatrixUnit& unit, const Op& op) {
 bool is_direct(const MatrixUnit& unit, const Weight& w) {
   return unit.row_bit > 0 && w.cols % kDepth == 0 && Programs::has(program_of("direct", w.type) + "_8");
 }
-
-// Places in the lists of rows by expert, as indices of int32.
-struct ExpertLists {
-  uint32_t experts, entries, run;
-  uint32_t order() const { return experts; }
-  uint32_t tiles() const { return experts + entries; }
-  uint32_t tile_count() const { return entries / run + experts; }
-  uint64_t bytes() const { return 4 * (uint64_t{tiles()} + 3 * tile_count()); }
-};
 
 }  // namespace
 
@@ -162,7 +149,35 @@ Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs,
 
 // ---- memory
 
-PromptMemory prompt_bytes(const Plan& plan, const MatrixUnit& unit) {
+namespace {
+
+// What a product by the unit takes, of t rows.
+PromptMemory product_bytes(const Plan& plan, const MatrixUnit& unit, const Op& op, uint64_t t) {
+  PromptMemory bytes;
+  const TiledWeights w = tiled(plan, unit, op);
+  uint64_t n = t;
+  if (op.kind == OpKind::kMoeLinear) {
+    const auto& a = op.as<ExpertAttrs>();
+    if (a.own_input) n *= a.used;
+    bytes.lists = ExpertLists{a.experts, static_cast<uint32_t>(t) * a.used, unit.run()}.bytes();
+  }
+  if (!is_direct(unit, plan.weight(op.weights[0]))) bytes.weights = w.piece_bytes();
+  bytes.rows = n * w.depth() * 2;
+  bytes.scales = n * 4;
+  return bytes;
+}
+
+}  // namespace
+
+PromptMemory PromptMemory::operator|(const PromptMemory& o) const {
+  return {.weights = std::max(weights, o.weights),
+          .rows = std::max(rows, o.rows),
+          .scales = std::max(scales, o.scales),
+          .lists = std::max(lists, o.lists),
+          .gates = std::max(gates, o.gates)};
+}
+
+PromptMemory prompt_bytes(const Plan& plan, const PromptUnits& units) {
   PromptMemory most;
   for (const Op& op : plan.ops) {
     if (op.out.empty()) continue;
@@ -172,18 +187,9 @@ PromptMemory prompt_bytes(const Plan& plan, const MatrixUnit& unit) {
       const auto& a = op.as<DeltaAttrs>();
       most.gates = std::max(most.gates, 8 * t * (a.k_heads + a.v_heads));
     }
-    if (!unit.there() || (!is_dense_product(op) && op.kind != OpKind::kMoeLinear)) continue;
-    const TiledWeights w = tiled(plan, unit, op);
-    uint64_t n = t;
-    if (op.kind == OpKind::kMoeLinear) {
-      const auto& a = op.as<ExpertAttrs>();
-      if (a.own_input) n *= a.used;
-      const ExpertLists by_expert{a.experts, static_cast<uint32_t>(t) * a.used, unit.run()};
-      most.lists = std::max(most.lists, by_expert.bytes());
-    }
-    if (!is_direct(unit, plan.weight(op.weights[0]))) most.weights = std::max(most.weights, w.piece_bytes());
-    most.rows = std::max(most.rows, n * w.depth() * 2);
-    most.scales = std::max(most.scales, n * 4);
+    if (!is_product(op)) continue;
+    if (units.matrix.there()) most = most | product_bytes(plan, units.matrix, op, t);
+    if (units.dots) most = most | dots_bytes(plan, op, t);
   }
   return most;
 }
@@ -192,17 +198,17 @@ PromptMemory prompt_bytes(const Plan& plan, const MatrixUnit& unit) {
 
 namespace {
 
-class Prompt : public Emit {
+class Prompt : public PromptStep {
  public:
-  using Emit::Emit;
+  Prompt(const Target& target, const Op& op) : PromptStep(target, op), unit_(target.units.matrix) {}
 
   bool takes() const {
-    if (!d_.unit.there()) return false;
+    if (!unit_.there()) return false;
     switch (op_.kind) {
       case OpKind::kLinear:
       case OpKind::kLmHead:
       case OpKind::kMoeLinear:
-        return out_rows() > kFewRows && gpu(0).fits_halves;
+        return multiplies(op_);
       case OpKind::kAttention: {
         const auto& a = op_.as<AttentionAttrs>();
         const PagePool& pool = d_.pools[a.group];
@@ -210,7 +216,7 @@ class Prompt : public Emit {
                fits(a.v_dim);
       }
       case OpKind::kActMul:
-        return out_rows() > kFewRows && only_reader() != nullptr;
+        return out_rows() > kFewRows && makes_rows();
       default:
         return false;
     }
@@ -234,66 +240,19 @@ class Prompt : public Emit {
   static bool fits(KvType type) { return type == KvType::kF16 || type == KvType::kInt8; }
   // Dimensions of a head whose tiles a subgroup can hold in registers.
   bool fits(uint32_t dim) const {
-    return dim <= 256 && dim % d_.unit.tile.depth == 0 && dim % d_.unit.tile.columns == 0;
+    return dim <= 256 && dim % unit_.tile.depth == 0 && dim % unit_.tile.columns == 0;
+  }
+
+  RowProgram row_program() const override { return {"to_halves", kDepth}; }
+  bool multiplies(const Op& op) const override {
+    return is_product(op) && rows(op.out[0]) > kFewRows && d_.weights[op.weights[0]].fits_halves;
   }
 
   std::vector<uint32_t> constants(std::vector<uint32_t> more = {}) const {
-    const MatrixUnit& u = d_.unit;
+    const MatrixUnit& u = unit_;
     std::vector<uint32_t> all = {u.tile.rows, u.tile.columns, u.tile.depth, u.threads(), u.units};
     all.insert(all.end(), more.begin(), more.end());
     return all;
-  }
-
-  // The input as f16 rows, unless they are there from an operation before. Whether something was added.
-  Result<bool> halve_rows(uint32_t cols, uint32_t parts) {
-    if (d_.use.rows == op_.in[0]) return false;
-    d_.use.rows = op_.in[0];
-    TRY_VOID(to_halves(op_.in[0], -1, 0, cols, parts));
-    return true;
-  }
-
-  // x, or act(x) · up, as f16 rows.
-  Result<> to_halves(ValueId x, ValueId up, uint32_t kind, uint32_t cols, uint32_t parts) {
-    const bool joined = up >= 0;
-    const uint32_t n = rows(x) * parts, width = std::min(n, kMaxGroups);
-    Push push;
-    push << at(x) << (joined ? at(up) : 0) << d_.memory.rows << d_.memory.scales << n << cols << parts
-         << stride(x) << round_up(cols, kDepth) / 32 << (joined ? stride(up) : 0) << kind;
-    return add("to_halves", {2 * kThreads, flag(joined)}, push, width, divide_up(n, width), 1, true);
-  }
-
-  // The product that alone reads this operation's result, where it is the next one; else null. What stands between
-  // the two in a step's order must not use scratch memory.
-  const Op* only_reader() const {
-    const Op* reader = nullptr;
-    bool behind = false;
-    for (const Step& step : d_.plan.steps)
-      for (const uint32_t o : step.ops) {
-        const Op& other = d_.plan.ops[o];
-        if (&other == &op_) {
-          behind = true;
-          continue;
-        }
-        if (!behind || (reader != nullptr && std::ranges::count(other.in, op_.out[0]) == 0)) continue;
-        if (reader != nullptr) return nullptr;  // a second one
-        const bool reads = std::ranges::count(other.in, op_.out[0]) > 0;
-        const bool product = is_dense_product(other) || other.kind == OpKind::kMoeLinear;
-        if (!reads && !product && other.kind != OpKind::kActMul) continue;
-        if (!reads || !product || other.in[0] != op_.out[0] || !Prompt(d_, other).takes()) return nullptr;
-        reader = &other;
-      }
-    return reader;
-  }
-
-  // act(gate) · up straight into f16 rows, where nothing but one product reads it.
-  Result<> act_mul() {
-    const Op& reader = *only_reader();
-    const uint32_t parts = reader.kind == OpKind::kMoeLinear && reader.as<ExpertAttrs>().own_input
-                               ? reader.as<ExpertAttrs>().used
-                               : 1;
-    d_.use.rows = op_.out[0];
-    return to_halves(op_.in[0], op_.in[1], static_cast<uint32_t>(op_.as<ActAttrs>().kind),
-                     out_width() / parts, parts);
   }
 
   // Matrices [first, first + w.matrices) of the operation's weight, or its rows [begin, begin + w.rows), as tiles.
@@ -328,35 +287,35 @@ class Prompt : public Emit {
     push << d_.memory.rows << d_.memory.scales << o.bias << out() << o.tiles << o.order << w.rows << w.depth()
          << out_rows() << out_stride() << o.begin << o.first << w.matrices << o.used << flag(o.own_input)
          << o.begin << flag(o.bias != 0);
-    std::vector<uint32_t> shape = {2, o.narrow ? 4u : 8u, flag(o.grouped), d_.unit.row_bit};
-    shape.insert(shape.end(), d_.unit.places.begin(), d_.unit.places.end());
+    std::vector<uint32_t> shape = {2, o.narrow ? 4u : 8u, flag(o.grouped), unit_.row_bit};
+    shape.insert(shape.end(), unit_.places.begin(), unit_.places.end());
     std::string program = direct ? by_format("direct", 0) : "matrix_product";
-    if (d_.unit.is_usual()) program += o.narrow ? "_4" : "_8";
-    return add(program, constants(shape), push, divide_up(w.rows, d_.unit.rows_of_group()), y_groups, 1,
+    if (unit_.is_usual()) program += o.narrow ? "_4" : "_8";
+    return add(program, constants(shape), push, divide_up(w.rows, unit_.rows_of_group()), y_groups, 1,
                barrier);
   }
 
   // Workgroups of half as many rows of x: a tenth slower, but in rounds that fill the device better.
   bool is_narrow_better(uint32_t w_rows, uint32_t tokens) const {
     const auto rounds = [&](uint32_t columns) {
-      const uint32_t groups = divide_up(w_rows, d_.unit.rows_of_group()) * divide_up(tokens, columns);
-      return divide_up(groups, d_.unit.slots);
+      const uint32_t groups = divide_up(w_rows, unit_.rows_of_group()) * divide_up(tokens, columns);
+      return divide_up(groups, unit_.slots);
     };
-    const uint32_t narrow = d_.unit.run();
+    const uint32_t narrow = unit_.run();
     return 1.1 * rounds(narrow) < 2.0 * rounds(2 * narrow);
   }
 
   Result<> product() {
-    const TiledWeights all = tiled(d_.plan, d_.unit, op_);
-    const bool direct = is_direct(d_.unit, file(0));
+    const TiledWeights all = tiled(d_.plan, unit_, op_);
+    const bool direct = is_direct(unit_, file(0));
     const uint32_t tokens = out_rows(), piece = direct ? all.rows : all.rows_of_piece();
-    const bool halved = TRY(halve_rows(all.cols, 1));
+    const bool halved = TRY(make_input_rows(all.cols, 1));
     bool behind = halved;  // a barrier, as before whatever reads or writes scratch memory
     for (uint32_t begin = 0; begin < all.rows; begin += piece) {
-      const TiledWeights w{d_.unit, 1, std::min(piece, all.rows - begin), all.cols};
+      const TiledWeights w{unit_, 1, std::min(piece, all.rows - begin), all.cols};
       if (!direct) TRY_VOID(expand(w, begin, 0, !behind));
       behind = false;
-      const uint32_t narrow = d_.unit.run(), wide = 2 * narrow;
+      const uint32_t narrow = unit_.run(), wide = 2 * narrow;
       const bool is_narrow = is_narrow_better(w.rows, tokens);
       TRY_VOID(multiply(
           w, {.bias = op_.as<LinearAttrs>().bias ? gpu(1).address : 0, .begin = begin, .narrow = is_narrow},
@@ -365,31 +324,19 @@ class Prompt : public Emit {
     return {};
   }
 
-  // Whether something was added.
-  Result<bool> group_rows(const ExpertAttrs& a, const ExpertLists& lists) {
-    if (d_.use.route == op_.in[1]) return false;
-    d_.use.route = op_.in[1];
-    const uint64_t at = d_.memory.lists;
-    Push push;
-    push << in(1) << at << at + uint64_t{4} * lists.order() << at + uint64_t{4} * lists.tiles()
-         << lists.entries << a.used << in_stride(1);
-    TRY_VOID(add("moe_group", {256u, d_.unit.run()}, push, a.experts, 1, 1, true));
-    return true;
-  }
-
   Result<> expert_product() {
     const auto& a = op_.as<ExpertAttrs>();
-    const TiledWeights all = tiled(d_.plan, d_.unit, op_);
-    const bool direct = is_direct(d_.unit, file(0));
-    const ExpertLists lists{a.experts, out_rows() * a.used, d_.unit.run()};
+    const TiledWeights all = tiled(d_.plan, unit_, op_);
+    const bool direct = is_direct(unit_, file(0));
+    const ExpertLists lists{a.experts, out_rows() * a.used, unit_.run()};
     const bool grouped = TRY(group_rows(a, lists));
-    const bool halved = TRY(halve_rows(all.cols, a.own_input ? a.used : 1));
+    const bool halved = TRY(make_input_rows(all.cols, a.own_input ? a.used : 1));
     const uint64_t at = d_.memory.lists;
     bool behind =
         halved && !grouped;  // tiles are made for experts that are wanted, so the lists must be there
     const uint32_t piece = direct ? a.experts : all.matrices_of_piece();
     for (uint32_t first = 0; first < a.experts; first += piece) {
-      const TiledWeights w{d_.unit, std::min(piece, a.experts - first), all.rows, all.cols};
+      const TiledWeights w{unit_, std::min(piece, a.experts - first), all.rows, all.cols};
       if (!direct) TRY_VOID(expand(w, first * all.rows, at + uint64_t{4} * first, !behind));
       behind = false;
       TRY_VOID(multiply(w,
@@ -420,9 +367,11 @@ class Prompt : public Emit {
          << out_stride() << d_.layout.tile_count;
     std::vector<uint32_t> all =
         constants({a.k_dim, a.v_dim, number(pool.key_type()), number(pool.value_type())});
-    all[3] = kRowsOfTile / d_.unit.tile.rows * d_.unit.lanes;
+    all[3] = kRowsOfTile / unit_.tile.rows * unit_.lanes;
     return add("flash", all, push, d_.layout.tile_count, a.q_heads);
   }
+
+  const MatrixUnit& unit_;
 };
 
 }  // namespace

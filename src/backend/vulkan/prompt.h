@@ -43,19 +43,28 @@ Result<MatrixUnit> probe_matrix_unit(const Context& context, Programs& programs,
 // What the probe would find, for a device that runs nothing; `values` as matrix_probe.comp writes them.
 MatrixUnit matrix_unit_of(const VulkanInfo& info, std::span<const float> values, uint64_t piece_bytes);
 
+// What multiplies in steps of many rows; without either, products are computed in f32.
+struct PromptUnits {
+  MatrixUnit matrix;
+  bool dots = false;  // packed dot products (dots.h); never beside a matrix unit
+};
+
 // Scratch memory for steps of many rows, as large as the largest step needs. Bytes, or addresses.
 struct PromptMemory {
   uint64_t weights = 0;  // of a product, or a piece of it, as tiles
-  uint64_t rows = 0;     // of its input as f16,
-  uint64_t scales = 0;   // and what they are multiplied by
+  uint64_t rows = 0;     // of its input, as f16 or as int8 codes,
+  uint64_t scales = 0;   // and what they are multiplied by: of a row, or pairs of a unit
   uint64_t lists = 0;    // rows by expert
   uint64_t gates = 0;    // of the delta rule
+
+  // As much as both need.
+  PromptMemory operator|(const PromptMemory& other) const;
 };
-PromptMemory prompt_bytes(const Plan& plan, const MatrixUnit& unit);
+PromptMemory prompt_bytes(const Plan& plan, const PromptUnits& units);
 
 // What scratch memory holds at this point of the recording.
 struct PromptUse {
-  ValueId rows = -1;   // the value whose f16 rows are there
+  ValueId rows = -1;   // the value whose rows are there
   ValueId route = -1;  // whose rows by expert are there
 };
 

@@ -26,11 +26,7 @@ ScratchBytes ScratchBytes::operator|(const ScratchBytes& o) const {
   both.results_ahead = std::max(results_ahead, o.results_ahead);
   both.batch_ahead = std::max(batch_ahead, o.batch_ahead);
   both.partial = std::max(partial, o.partial);
-  both.prompt = {.weights = std::max(prompt.weights, o.prompt.weights),
-                 .rows = std::max(prompt.rows, o.prompt.rows),
-                 .scales = std::max(prompt.scales, o.prompt.scales),
-                 .lists = std::max(prompt.lists, o.prompt.lists),
-                 .gates = std::max(prompt.gates, o.prompt.gates)};
+  both.prompt = prompt | o.prompt;
   return both;
 }
 
@@ -46,11 +42,12 @@ std::map<ValueId, uint64_t> result_places(const Plan& plan) {
   return places;
 }
 
-ScratchBytes scratch_bytes(const Plan& plan, const MatrixUnit& unit, uint32_t lanes, const StepSizes& sizes) {
+ScratchBytes scratch_bytes(const Plan& plan, const PromptUnits& units, uint32_t lanes,
+                           const StepSizes& sizes) {
   ScratchBytes out{.values = plan.arena_bytes,
                    .batch = 4 * batch_numbers(plan, sizes),
                    .partial = partial_bytes(plan, pages_of_commands(sizes.pages), lanes),
-                   .prompt = prompt_bytes(plan, unit)};
+                   .prompt = prompt_bytes(plan, units)};
   for (const auto& [v, at] : result_places(plan))
     out.results = std::max(out.results, at + (plan.place(v).bytes + 255) / 256 * 256);
   if (plan.key.choose == 1) out.results_ahead = out.results, out.batch_ahead = out.batch;

@@ -26,7 +26,8 @@ struct ScratchBytes {
   // As much as both need.
   ScratchBytes operator|(const ScratchBytes& other) const;
 };
-ScratchBytes scratch_bytes(const Plan& plan, const MatrixUnit& unit, uint32_t lanes, const StepSizes& sizes);
+ScratchBytes scratch_bytes(const Plan& plan, const PromptUnits& units, uint32_t lanes,
+                           const StepSizes& sizes);
 
 // Of a plan of few rows, pages in steps, so that its commands are good for some time.
 inline uint32_t pages_of_commands(uint32_t pages) { return (pages + 3) / 4 * 4; }
@@ -66,7 +67,7 @@ void each_scratch(const ScratchBytes& bytes, const Fn& fn) {
   fn("the batch of a step ahead", bytes.batch_ahead, Memory::kWritten);
   fn("partial results", bytes.partial, Memory::kOwn);
   fn("the weights of a product as f16", bytes.prompt.weights, Memory::kOwn);
-  fn("the rows of a product as f16", bytes.prompt.rows, Memory::kOwn);
+  fn("the rows of a product", bytes.prompt.rows, Memory::kOwn);
   fn("the scales of rows", bytes.prompt.scales, Memory::kOwn);
   fn("rows by expert", bytes.prompt.lists, Memory::kOwn);
   fn("the gates of a delta rule", bytes.prompt.gates, Memory::kOwn);

@@ -3,7 +3,6 @@
 //
 // A subgroup makes kRowTiles × kColumnTiles tiles: rows of W × rows of x. W goes from memory into the tiles' registers, x (to_halves.comp)
 // through shared memory, both a step ahead. Each sum goes over the columns in their order, whatever the number of rows.
-//   kGrouped  rows of x by expert: `tiles` [expert, first, count] name runs of `order`, whose entries are row · used + slot
 #ifdef USUAL
 const uint kRowTiles = 2, kColumnTiles = USUAL;
 #else
@@ -29,35 +28,21 @@ layout(push_constant) uniform Push {
 } p;
 shared uvec4 memory[kColumns * kPitch];
 
-uint begin, count;
-
-// Row of x, and the place of its first result, of column c of the workgroup.
-uint entry_of(uint c) { return kGrouped != 0 ? uint(p.order.v[begin + c]) : begin + c; }
-uint x_row(uint entry) { return kGrouped != 0 && p.own_input == 0 ? entry / p.used : entry; }
-uint y_place(uint entry) {
-  return kGrouped != 0 ? entry / p.used * p.y_stride + entry % p.used * p.rows : entry * p.y_stride + p.y_at;
-}
+#include "rows_by_expert.glsl"
 
 void put(uint row, uint column, uint entry, float sum, uint bias_at) {
   if (column >= count || row >= p.rows) return;
   sum *= p.scales.v[x_row(entry)];
   if (p.has_bias != 0) sum += p.bias.v[bias_at + row];
-  p.y.v[y_place(entry) + row] = sum;
+  p.y.v[y_place(entry) + p.y_at + row] = sum;
 }
 
 void main() {
   const uint thread = gl_LocalInvocationID.x, sub = gl_SubgroupID, lane = gl_SubgroupInvocationID;
-  uint matrix = 0, expert = 0;
-  if (kGrouped != 0) {
-    expert = uint(p.tiles.v[3 * gl_WorkGroupID.y]);
-    begin = uint(p.tiles.v[3 * gl_WorkGroupID.y + 1]);
-    count = uint(p.tiles.v[3 * gl_WorkGroupID.y + 2]);
-    if (count == 0 || expert < p.first || expert >= p.first + p.matrices) return;
-    matrix = expert - p.first;
-  } else {
-    begin = gl_WorkGroupID.y * kColumns;
-    count = min(kColumns, p.tokens - begin);
-  }
+  uint expert;
+  if (!find_rows(kColumns, expert)) return;
+  if (kGrouped != 0 && (expert < p.first || expert >= p.first + p.matrices)) return;
+  const uint matrix = kGrouped != 0 ? expert - p.first : 0;
   const uint first_tile = (gl_WorkGroupID.x * kSubgroups + sub) * kRowTiles;
   BEGIN_W
   uint x_at[kLoads], to[kLoads];
