@@ -35,8 +35,8 @@ LogitTable by_rows(Engine& engine, const std::vector<int32_t>& ids) {
   LogitTable rows;
   for (size_t n = 5; n <= ids.size(); n++) {
     EXPECT_TRUE(engine.sync(id, {ids.begin(), ids.begin() + static_cast<ptrdiff_t>(n)}).has_value());
-    for (auto& row : run_all(engine, static_cast<size_t>(id) + 1)[static_cast<size_t>(id)])
-      rows.push_back(std::move(row));
+    std::vector<LogitTable> made = run_all(engine, static_cast<size_t>(id) + 1);
+    for (auto& row : made[static_cast<size_t>(id)]) rows.push_back(std::move(row));
   }
   engine.drop(id);
   return rows;
