@@ -40,6 +40,10 @@ void declare_device(Arguments& arguments, ModelFlags& flags) {
       "holds, experts last (default: all)");
   arguments.choice("--experts-on", flags.experts_on, {"gpu", "cpu"},
                    "where a GPU does the rest: what does the experts of a mixture (default: gpu)");
+  arguments.choice(
+      "--overlap", flags.overlap, {"off", "on"},
+      "on: programs of a GPU start while those before them end, in steps of few tokens, where its "
+      "driver starts them in order (default: off)");
   arguments.option("--isa", flags.isa, "CPU kernel tier (default: the best that this machine has)");
   arguments.option("--threads", flags.threads, "threads (0: as many as this process may use)");
   arguments.option("--context", flags.context,
@@ -154,6 +158,7 @@ Result<std::unique_ptr<Device>> open_gpu(const ModelFlags& flags, std::function<
        .memory_limit =
            flags.device_memory.empty() ? 0 : TRY(parse_byte_size("--device-memory", flags.device_memory)),
        .prompts = find_prompts(flags.prompt_products).value_or(Prompts::kAutomatic),
+       .overlap = flags.overlap == "on",
        .k_type = k,
        .v_type = v,
        .check_source = std::move(check_source),
@@ -190,6 +195,7 @@ Result<std::unique_ptr<Device>> open_device(const ModelFlags& given, const Devic
   if (flags.device != "vulkan") {
     if (flags.gpu >= 0) return wrong_use("flag --gpu: goes with --device vulkan");
     if (!flags.device_memory.empty()) return wrong_use("flag --device-memory: goes with --device vulkan");
+    if (flags.overlap == "on") return wrong_use("flag --overlap: goes with --device vulkan");
     if (shares_work(flags)) return wrong_use("flags --gpu-layers, --experts-on: go with --device vulkan");
     if (flags.prompt_products != "auto")
       return wrong_use("flag --prompt-products: goes with --device vulkan");

@@ -18,6 +18,7 @@ struct ModelFlags {
   std::string device = "auto";  // a GPU where there is one that has room for the model, else the CPU
   int gpu = -1;                 // which Vulkan device; −1: the first that is no CPU, else the first
   std::string device_memory;    // that a GPU may use; "": what its driver says is free
+  std::string overlap = "off";  // of programs on a GPU, in steps of few rows
   std::string gpu_layers;       // blocks that a GPU does, the CPU the others: a number, or "auto"; "": all
   std::string experts_on = "gpu";
   std::string prompt_products = "auto";  // what a GPU multiplies many rows by
@@ -30,7 +31,7 @@ struct ModelFlags {
 // MODEL, --store
 void declare_model(Arguments& arguments, ModelFlags& flags,
                    const std::string& what = "a GGUF file, or the name of a stored model (brass list)");
-// --device, --gpu, --isa, --threads, --context, --kv-type
+// --device, --gpu, --overlap, --isa, --threads, --context, --kv-type and what else says what computes
 void declare_device(Arguments& arguments, ModelFlags& flags);
 // --prompt-products, where what it costs is measured or explained
 void declare_prompt_products(Arguments& arguments, ModelFlags& flags);

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "backend/ref/ref.h"
-#include "device_harness.h"
+#include "few_rows_models.h"
 #include "plan/rules.h"
 #include "profiles.h"
 #include "runtime/model_fixture.h"
@@ -16,31 +16,6 @@ std::unique_ptr<Device> gpu(KvType kv, std::map<std::string, uint64_t>* dispatch
   auto device = make_vulkan_device({.k_type = kv, .v_type = kv, .dispatches = dispatches});
   EXPECT_TRUE(device.has_value()) << (device ? "" : device.error().message);
   return std::move(*device);
-}
-
-TinyModel wide_model() {  // experts and heads in whole blocks of int8
-  return {.d = 256,
-          .q_heads = 8,
-          .kv_heads = 1,
-          .ffn = 288,
-          .attention = Type::Q8_0,
-          .value = Type::Q8_0,
-          .down = Type::Q5_0,
-          .experts = 6,
-          .used = 2};
-}
-
-TinyModel lone_expert_model() {
-  TinyModel model = wide_model();
-  model.experts = 11;
-  model.used = 3;
-  model.lone_experts = true;
-  return model;
-}
-
-std::vector<std::pair<std::string, TinyModel>> models() {
-  return {{"qwen", qwen_like()},      {"gemma", gemma_like()},        {"sinks", sink_like()},
-          {"ragged", ragged_model()}, {"wide experts", wide_model()}, {"lone experts", lone_expert_model()}};
 }
 
 Runner runner(const std::shared_ptr<const Graph>& graph, KvType kv,
@@ -81,7 +56,7 @@ constexpr KvType kTypes[] = {KvType::kF16, KvType::kInt8, KvType::kF32, KvType::
 TEST(VulkanDecode, NumberOfRowsChangesNoBit) {
   if (!vulkan_is_there()) GTEST_SKIP();
   size_t turn = 0;
-  for (const auto& [name, model] : models()) {
+  for (const auto& [name, model] : few_rows_models()) {
     SCOPED_TRACE(name);
     turn++;
     const std::vector<int32_t> ids = random_ids(70, model.vocab, 3);
@@ -97,7 +72,7 @@ TEST(VulkanDecode, NumberOfRowsChangesNoBit) {
 TEST(VulkanDecode, JoinedStepsChangeNoBit) {
   if (!vulkan_is_there()) GTEST_SKIP();
   size_t turn = 0;
-  for (const auto& [name, model] : models()) {
+  for (const auto& [name, model] : few_rows_models()) {
     SCOPED_TRACE(name);
     const KvType kv = kTypes[turn++ % 4];
     const auto graph = build_tiny(model);
@@ -139,7 +114,7 @@ TEST(VulkanDecode, JoinedStepsChangeNoBit) {
 // A norm's factor behind the products that read it is a matter of roundings: of values, and now and then of a code.
 TEST(VulkanDecode, FoldedNormsDifferByRoundings) {
   if (!vulkan_is_there()) GTEST_SKIP();
-  for (const auto& [name, model] : models()) {
+  for (const auto& [name, model] : few_rows_models()) {
     SCOPED_TRACE(name);
     const auto graph = build_tiny(model);
     const std::vector<int32_t> ids = random_ids(12, model.vocab, 5);
@@ -179,7 +154,7 @@ TEST(VulkanDecode, ALayerIsFewSteps) {
 
 TEST(VulkanDecode, AgreesWithRef) {
   if (!vulkan_is_there()) GTEST_SKIP();
-  for (const auto& [name, model] : models()) {
+  for (const auto& [name, model] : few_rows_models()) {
     SCOPED_TRACE(name);
     const auto graph = build_tiny(model);
     const std::vector<int32_t> ids = random_ids(70, model.vocab, 3);

@@ -12,11 +12,14 @@ uint32_t DecodeStep::packed(uint32_t low, uint32_t high) {
 }
 
 Result<> DecodeStep::add(const Op& whose, const std::string& program, const std::vector<uint32_t>& constants,
-                         const Push& push, uint32_t x, uint32_t y, uint32_t z, bool barrier) {
+                         const Push& push, uint32_t x, uint32_t y, uint32_t z, bool barrier, uint64_t near) {
   ENSURE(x <= kMaxGroups && y <= kMaxGroups && z <= kMaxGroups, "{}: a grid of {} × {} × {}", whose.name, x,
          y, z);
-  VkPipeline pipeline = TRY(within(whose.name, d_.programs.find(program, constants, true)));
-  if (x > 0 && y > 0 && z > 0) out_.push_back({pipeline, push, x, y, z, barrier, program, constants});
+  const bool linked = near != 0 && d_.counters != 0;
+  VkPipeline pipeline =
+      linked ? VK_NULL_HANDLE : TRY(within(whose.name, d_.programs.find(program, constants, true)));
+  if (x > 0 && y > 0 && z > 0)
+    out_.push_back({pipeline, push, x, y, z, barrier, program, constants, linked ? near : 0});
   return {};
 }
 

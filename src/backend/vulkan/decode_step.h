@@ -33,8 +33,10 @@ class DecodeStep : protected Operands {
   uint64_t at_or_0(ValueId v) const { return v >= 0 && is_stored(v) ? at(v) : 0; }
   uint32_t stride_or_0(ValueId v) const { return v >= 0 ? stride(v) : 0; }
 
+  // `near`: Dispatch::near. Of such a dispatch the program is found once it is known whether it waits.
   Result<> add(const Op& whose, const std::string& program, const std::vector<uint32_t>& constants,
-               const Push& push, uint32_t x, uint32_t y = 1, uint32_t z = 1, bool barrier = false);
+               const Push& push, uint32_t x, uint32_t y = 1, uint32_t z = 1, bool barrier = false,
+               uint64_t near = 0);
 
   const Step& step_;
   std::vector<Dispatch> out_;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <deque>
 
+#include "backend/vulkan/batch_check.h"
 #include "backend/vulkan/device_probe.h"
 #include "backend/vulkan/dots.h"
 #include "backend/vulkan/lower_plan.h"
+#include "backend/vulkan/overlap.h"
 #include "backend/vulkan/scratch.h"
 #include "base/check.h"
 
@@ -20,12 +22,19 @@ namespace {
 struct Recorded {
   VkCommandBuffer commands = VK_NULL_HANDLE;
   std::vector<uint64_t> made_for;  // empty: nothing
-  uint32_t pages = 0;              // that attention of few rows goes over
+};
+
+// What commands are recorded from, besides the plan.
+struct StepData {
+  BatchLayout layout;
+  uint32_t t, r;   // rows of the batch
+  uint32_t pages;  // that attention of few rows goes over
 };
 
 // A plan, and its commands.
 struct Prepared {
   std::shared_ptr<const Plan> plan;
+  uint64_t counters = 0;                   // bytes of overlap.h's, before its values
   std::map<ValueId, uint64_t> results_at;  // of values that live to the end, in bytes
   std::array<Recorded, Context::kSlots> slots = {};
 };
@@ -149,16 +158,21 @@ class VulkanDevice final : public Device {
            plans_.size());
     return plans_[static_cast<size_t>(handle)];
   }
-  void check_batch(const Plan& plan, const Batch& batch) const;
   ScratchBytes scratch_of(const MemoryUse& use) const;
   Result<> make_room(const ScratchBytes& bytes);
-  ScratchBytes room_of(const Prepared& p, const Batch& batch, const BatchLayout& layout, uint32_t slot) const;
+  ScratchBytes room_of(const Prepared& p, const StepData& step, uint32_t slot) const;
   void send(const BatchLayout& layout, uint32_t slot, bool without_ids);
-  Result<std::vector<std::vector<Dispatch>>> lower_steps(const Prepared& p, const Batch& batch,
-                                                         const BatchLayout& layout, uint32_t slot);
-  void record(uint32_t slot, const Prepared& p, const std::vector<std::vector<Dispatch>>& steps) const;
-  Result<> record_for(Prepared& p, const Batch& batch, const BatchLayout& layout, uint32_t slot);
-  Result<> start(Prepared& p, const Batch& batch, uint32_t slot, bool follows, const BatchLayout& layout);
+  // Whether programs of this plan wait inside.
+  bool overlaps(const Prepared& p) const {
+    return p.counters > 0 && !waited_in_vain_ && !timing_ && !options_.barrier_everywhere;
+  }
+  Result<Lowered> lower_steps(const Prepared& p, const StepData& step, uint32_t slot);
+  void record(uint32_t slot, const Prepared& p, const Lowered& lowered) const;
+  Result<> record_for(Prepared& p, const StepData& step, uint32_t slot);
+  Result<> start(Prepared& p, const StepData& step, uint32_t slot);
+  uint32_t& fault_word(const Prepared& p, uint32_t slot) const {
+    return *reinterpret_cast<uint32_t*>(scratch_.results(slot).mapped() + result_bytes(*p.plan));
+  }
   Result<> drain();
   Result<> make_queries(uint32_t n);
   Result<> read_times(size_t steps);
@@ -177,11 +191,16 @@ class VulkanDevice final : public Device {
   struct UnderWay {
     PlanHandle plan;
     uint32_t slot;
-    bool timed;
+    bool follows, timed, overlapped;
+    StepData step;
   };
+  Result<> wait_for(const UnderWay& step);
+  void keep_ids(UnderWay& step) const;
+  Result<> run_again(const UnderWay& failed);
   std::deque<UnderWay> under_way_;  // oldest first
   Error lost_;
-  uint64_t generation_ = 0;  // of what commands name besides their plan: pages, queries
+  uint64_t generation_ = 0;      // of what commands name besides their plan: pages, queries
+  bool waited_in_vain_ = false;  // a program, for those before it: barriers from then on
   bool timing_ = false;
   VkQueryPool queries_ = VK_NULL_HANDLE;
   uint32_t query_count_ = 0;
@@ -193,7 +212,8 @@ class VulkanDevice final : public Device {
 ScratchBytes VulkanDevice::scratch_of(const MemoryUse& use) const {
   const StepSizes sizes{.sequences = use.sequences,
                         .groups = static_cast<uint32_t>(use.pools.size()),
-                        .pages = (use.positions + kPageTokens - 1) / kPageTokens};
+                        .pages = (use.positions + kPageTokens - 1) / kPageTokens,
+                        .overlap = options_.overlap};
   ScratchBytes most;
   for (const auto& plan : use.plans) most = most | scratch_bytes(*plan, units_, programs_.lanes(), sizes);
   return most;
@@ -233,57 +253,13 @@ Result<PlanHandle> VulkanDevice::prepare(std::shared_ptr<const Plan> plan) {
          plan->source->weights.size(), weights_.size());
   Prepared p{.plan = std::move(plan)};
   p.results_at = result_places(*p.plan);
-  TRY_VOID(make_room(scratch_bytes(*p.plan, units_, programs_.lanes(), {})));
+  p.counters = options_.overlap ? counter_bytes(*p.plan) : 0;
+  TRY_VOID(make_room(scratch_bytes(*p.plan, units_, programs_.lanes(), {.overlap = options_.overlap})));
   plans_.push_back(std::move(p));
   return static_cast<PlanHandle>(plans_.size() - 1);
 }
 
 // ---- run
-
-namespace {
-
-// Rows of the smallest table that is read by this index.
-uint32_t table_rows(const Plan& plan, EmbedIndex index) {
-  uint32_t rows = INT32_MAX;
-  for (const Op& op : plan.ops)
-    if (op.kind == OpKind::kEmbed && op.as<EmbedAttrs>().index == index)
-      rows = std::min(rows, plan.weight(op.weights[0]).rows);
-  return rows;
-}
-
-}  // namespace
-
-void VulkanDevice::check_batch(const Plan& plan, const Batch& batch) const {
-  ENSURE(batch.ids.size() <= plan.key.t && batch.rows.size() <= plan.key.r,
-         "{} tokens and {} rows in a plan for {}, {}", batch.ids.size(), batch.rows.size(), plan.key.t,
-         plan.key.r);
-  ENSURE(batch.positions.size() == batch.ids.size() && batch.sequences.size() == batch.ids.size(),
-         "{} ids, {} positions, {} sequences", batch.ids.size(), batch.positions.size(),
-         batch.sequences.size());
-  const uint32_t vocabulary = table_rows(plan, EmbedIndex::kToken);
-  const uint32_t places = table_rows(plan, EmbedIndex::kPosition);
-  for (size_t t = 0; t < batch.ids.size(); t++) {
-    const int32_t sequence = batch.sequences[t];
-    if (sequence < 0) continue;
-    ENSURE(batch.ids[t] >= 0 && static_cast<uint32_t>(batch.ids[t]) < vocabulary, "token {} of {}",
-           batch.ids[t], vocabulary);
-    ENSURE(batch.positions[t] >= 0 && static_cast<uint32_t>(batch.positions[t]) < places, "position {} of {}",
-           batch.positions[t], places);
-    for (size_t g = 0; g < pools_.size(); g++) {
-      const PageTable& table = batch.page_tables[static_cast<size_t>(sequence) * pools_.size() + g];
-      if (!plan.groups[g] || plan.source->groups[g].kind == GroupKind::kState) continue;
-      const auto page = static_cast<size_t>(batch.positions[t]) / kPageTokens;
-      ENSURE(page < table.size() && pools_[g].has(table[page]),
-             "position {} of sequence {} has no page in group {}", batch.positions[t], sequence, g);
-    }
-  }
-  for (const Op& op : plan.ops)
-    ENSURE(
-        op.kind != OpKind::kHiddenIn || batch.hidden.size() == batch.ids.size() * plan.value(op.out[0]).width,
-        "{} hidden values for {} rows", batch.hidden.size(), batch.ids.size());
-  for (const int32_t row : batch.rows)
-    ENSURE(row >= 0 && static_cast<size_t>(row) < batch.ids.size(), "row {} of {}", row, batch.ids.size());
-}
 
 // `without_ids`: those are the device's to write, or written already.
 void VulkanDevice::send(const BatchLayout& layout, uint32_t slot, bool without_ids) {
@@ -294,9 +270,7 @@ void VulkanDevice::send(const BatchLayout& layout, uint32_t slot, bool without_i
   if (without_ids) copy(layout.rows, layout.data.size());
 }
 
-Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepared& p, const Batch& batch,
-                                                                     const BatchLayout& layout,
-                                                                     uint32_t slot) {
+Result<Lowered> VulkanDevice::lower_steps(const Prepared& p, const StepData& step, uint32_t slot) {
   PromptUse use;
   const uint32_t choose = p.plan->key.choose;
   const Target target{
@@ -304,23 +278,24 @@ Result<std::vector<std::vector<Dispatch>>> VulkanDevice::lower_steps(const Prepa
       .weights = weights_,
       .pools = pools_,
       .programs = programs_,
-      .arena = scratch_.values().address(),
+      .arena = scratch_.values().address() + p.counters,
       .batch = scratch_.batch(slot).address(),
-      .layout = layout,
+      .layout = step.layout,
       .units = units_,
       .memory = scratch_.prompt(),
       .use = use,
-      .t = static_cast<uint32_t>(batch.ids.size()),
-      .r = static_cast<uint32_t>(batch.rows.size()),
+      .t = step.t,
+      .r = step.r,
       .choices = choose > 0 ? scratch_.results(slot).address() + p.results_at.at(p.plan->choice) : 0,
-      .next_ids = choose == 1 ? scratch_.batch(1 - slot).address() + uint64_t{4} * layout.ids : 0,
+      .next_ids = choose == 1 ? scratch_.batch(1 - slot).address() + uint64_t{4} * step.layout.ids : 0,
       .partial = scratch_.partial().address(),
-      .pages = p.slots[slot].pages};
+      .pages = step.pages,
+      .counters = overlaps(p) ? scratch_.values().address() : 0,
+      .faulty_wait = options_.faults.wait};
   return lower_plan(target);
 }
 
-void VulkanDevice::record(uint32_t slot, const Prepared& p,
-                          const std::vector<std::vector<Dispatch>>& steps) const {
+void VulkanDevice::record(uint32_t slot, const Prepared& p, const Lowered& lowered) const {
   VkCommandBuffer commands = p.slots[slot].commands;
   const auto stamp = [&](size_t i) {
     if (timing_ && queries_ != VK_NULL_HANDLE)
@@ -333,13 +308,17 @@ void VulkanDevice::record(uint32_t slot, const Prepared& p,
     full_barrier(commands);
   }
   if (timing_ && queries_ != VK_NULL_HANDLE) vkCmdResetQueryPool(commands, queries_, 0, query_count_);
+  if (!lowered.counts.empty())
+    set_counters(commands, scratch_.values(), lowered.counts,
+                 scratch_.results(slot).address() + result_bytes(*p.plan));
+  if (options_.dispatches != nullptr)
+    for (const uint32_t count : lowered.counts) (*options_.dispatches)["(waits)"] += count > 0 ? 1 : 0;
   stamp(0);
-  for (size_t i = 0; i < steps.size(); i++) {
-    bool waited = p.plan->steps[i].barrier || options_.barrier_everywhere || timing_;
-    if (waited) program_barrier(commands);
-    for (const Dispatch& d : steps[i]) {
-      if (d.barrier && !waited) program_barrier(commands);
-      waited = false;
+  for (size_t i = 0; i < lowered.steps.size(); i++) {
+    bool first = true;
+    for (const Dispatch& d : lowered.steps[i]) {
+      if (d.barrier || (first && (options_.barrier_everywhere || timing_))) program_barrier(commands);
+      first = false;
       if (options_.dispatches != nullptr) (*options_.dispatches)[d.program]++;
       dispatch(commands, programs_.layout(), d);
     }
@@ -349,56 +328,44 @@ void VulkanDevice::record(uint32_t slot, const Prepared& p,
   for (const auto& [v, at] : p.results_at) {
     if (v == p.plan->choice) continue;  // written there at once
     const Placed& placed = p.plan->place(v);
-    const VkBufferCopy region{.srcOffset = placed.offset, .dstOffset = at, .size = placed.bytes};
+    const VkBufferCopy region{.srcOffset = p.counters + placed.offset, .dstOffset = at, .size = placed.bytes};
     vkCmdCopyBuffer(commands, scratch_.values().handle(), scratch_.results(slot).handle(), 1, &region);
   }
   full_barrier(commands);
 }
 
-// Pages up to the furthest position.
-uint32_t pages_reached(const Batch& batch) {
-  int32_t furthest = 0;
-  for (size_t t = 0; t < batch.ids.size(); t++)
-    if (batch.sequences[t] >= 0) furthest = std::max(furthest, batch.positions[t]);
-  return pages_of_commands(static_cast<uint32_t>(furthest) / kPageTokens + 1);
-}
-
 // What a batch takes besides what its plan does, with room for later ones where it is more than there is.
-ScratchBytes VulkanDevice::room_of(const Prepared& p, const Batch& batch, const BatchLayout& layout,
-                                   uint32_t slot) const {
+ScratchBytes VulkanDevice::room_of(const Prepared& p, const StepData& step, uint32_t slot) const {
   ScratchBytes room;
-  const uint64_t bytes = layout.data.size() * 4;
+  const uint64_t bytes = step.layout.data.size() * 4;
   if (bytes > scratch_.batch(slot).bytes()) (slot == 0 ? room.batch : room.batch_ahead) = 2 * bytes;
   if (p.plan->key.choose == 1 && bytes > scratch_.batch(1 - slot).bytes())
     (slot == 1 ? room.batch : room.batch_ahead) = 2 * bytes;
-  const uint64_t partial =
-      partial_bytes(*p.plan, p.plan->key.t <= kFewRows ? pages_reached(batch) : 0, programs_.lanes());
+  const uint64_t partial = partial_bytes(*p.plan, step.pages, programs_.lanes());
   if (partial > scratch_.partial().bytes()) room.partial = partial + partial / 2;
   return room;
 }
 
 // Commands are recorded once for all batches of one layout: what differs is data.
-Result<> VulkanDevice::record_for(Prepared& p, const Batch& batch, const BatchLayout& layout, uint32_t slot) {
+Result<> VulkanDevice::record_for(Prepared& p, const StepData& step, uint32_t slot) {
   Recorded& recorded = p.slots[slot];
-  recorded.pages = p.plan->key.t <= kFewRows ? pages_reached(batch) : 0;
-  std::vector<uint64_t> wanted = {batch.ids.size(), batch.rows.size(), timing_ ? 1u : 0u, generation_,
-                                  recorded.pages};
-  for (const uint32_t part : layout.key()) wanted.push_back(part);
+  std::vector<uint64_t> wanted = {step.t,      step.r,     timing_ ? 1u : 0u,
+                                  generation_, step.pages, overlaps(p) ? 1u : 0u};
+  for (const uint32_t part : step.layout.key()) wanted.push_back(part);
   if (wanted == recorded.made_for) return {};
   recorded.made_for.clear();
-  const std::vector<std::vector<Dispatch>> steps = TRY(lower_steps(p, batch, layout, slot));
-  if (timing_) TRY_VOID(make_queries(static_cast<uint32_t>(steps.size() + 1)));
+  const Lowered lowered = TRY(lower_steps(p, step, slot));
+  if (timing_) TRY_VOID(make_queries(static_cast<uint32_t>(lowered.steps.size() + 1)));
   if (recorded.commands == VK_NULL_HANDLE) recorded.commands = TRY(context_->make_commands());
-  TRY_VOID(context_->record(recorded.commands, [&](VkCommandBuffer) { record(slot, p, steps); }));
+  TRY_VOID(context_->record(recorded.commands, [&](VkCommandBuffer) { record(slot, p, lowered); }));
   wanted[3] = generation_;
   recorded.made_for = std::move(wanted);
   return {};
 }
 
-Result<> VulkanDevice::start(Prepared& p, const Batch& batch, uint32_t slot, bool follows,
-                             const BatchLayout& layout) {
-  send(layout, slot, follows);
-  TRY_VOID(within(context_->info().name, record_for(p, batch, layout, slot)));
+Result<> VulkanDevice::start(Prepared& p, const StepData& step, uint32_t slot) {
+  TRY_VOID(within(context_->info().name, record_for(p, step, slot)));
+  if (overlaps(p)) fault_word(p, slot) = 0;
   if (Result<> started = within(context_->info().name, context_->start(p.slots[slot].commands, slot));
       !started) {
     lost_ = started.error();
@@ -410,46 +377,92 @@ Result<> VulkanDevice::start(Prepared& p, const Batch& batch, uint32_t slot, boo
 Result<bool> VulkanDevice::begin(PlanHandle handle, const Batch& batch, bool follows) {
   if (!lost_.message.empty()) return std::unexpected(lost_);
   Prepared& p = prepared(handle);
-  check_batch(*p.plan, batch);
+  check_batch(*p.plan, batch, pools_);
   ENSURE(!follows || (p.plan->key.choose == 1 && !under_way_.empty() && under_way_.back().plan == handle &&
                       under_way_.size() < Context::kSlots),
          "a step that follows none");
   ENSURE(!follows || p.plan->value(p.plan->source->logits).width <= table_rows(*p.plan, EmbedIndex::kToken),
          "more logits than tokens");
-  const BatchLayout layout = lay_out(batch, pools_);
+  StepData step{.layout = lay_out(batch, pools_),
+                .t = static_cast<uint32_t>(batch.ids.size()),
+                .r = static_cast<uint32_t>(batch.rows.size()),
+                .pages = p.plan->key.t <= kFewRows ? pages_reached(batch) : 0};
   const uint32_t slot = follows ? 1 - under_way_.back().slot : 0;
-  const ScratchBytes room = room_of(p, batch, layout, slot);
+  const ScratchBytes room = room_of(p, step, slot);
   if (follows && (timing_ || !scratch_.holds(room))) return false;
   if (!follows) TRY_VOID(drain());
   TRY_VOID(within(context_->info().name, make_room(room)));
-  TRY_VOID(start(p, batch, slot, follows, layout));
-  under_way_.push_back({handle, slot, timing_});
+  if (follows) keep_ids(under_way_.back());
+  send(step.layout, slot, follows);
+  TRY_VOID(start(p, step, slot));
+  under_way_.push_back({handle, slot, follows, timing_, overlaps(p), std::move(step)});
   return true;
+}
+
+// What the step behind it chooses goes where the ids of this one are: they are the choices of the last run, if it followed it.
+void VulkanDevice::keep_ids(UnderWay& step) const {
+  if (!step.follows || !step.overlapped) return;
+  const Prepared& p = plans_[static_cast<size_t>(step.plan)];
+  const std::byte* choices = scratch_.results(last_slot_).mapped() + p.results_at.at(p.plan->choice);
+  for (uint32_t t = 0; t < step.step.t; t++) {
+    const float chosen = reinterpret_cast<const float*>(choices)[t * p.plan->place(p.plan->choice).stride];
+    step.step.layout.data[step.step.layout.ids + t] = static_cast<int32_t>(std::max(chosen, 0.0f));
+  }
+}
+
+Result<> VulkanDevice::wait_for(const UnderWay& step) {
+  Result<> ended = within(context_->info().name, context_->wait(step.slot));
+  if (!ended) lost_ = ended.error();
+  return ended;
 }
 
 Result<> VulkanDevice::finish() {
   if (!lost_.message.empty()) return std::unexpected(lost_);
   ENSURE(!under_way_.empty(), "no step is under way");
-  const auto [handle, slot, timed] = under_way_.front();
+  const UnderWay step = std::move(under_way_.front());
   under_way_.pop_front();
-  if (Result<> ended = within(context_->info().name, context_->wait(slot)); !ended) {
-    lost_ = ended.error();
-    return ended;
-  }
-  last_ = handle;
-  last_slot_ = slot;
+  TRY_VOID(wait_for(step));
+  if (step.overlapped && fault_word(prepared(step.plan), step.slot) != 0) TRY_VOID(run_again(step));
+  last_ = step.plan;
+  last_slot_ = step.slot;
   seconds_.clear();
-  return timed ? read_times(prepared(handle).plan->steps.size()) : Result<>{};
+  return step.timed ? read_times(prepared(step.plan).plan->steps.size()) : Result<>{};
+}
+
+// With barriers, as everything from now on: a step in which a program has waited in vain, and what was begun behind it and
+// has computed with what that made. Keys and values are written again; a state that was read must still be there.
+Result<> VulkanDevice::run_again(const UnderWay& failed) {
+  if (!waited_in_vain_)
+    fmt::print(stderr,
+               "brass: {}: programs do not start in order here: barriers stand between them from now on\n",
+               context_->info().name);
+  waited_in_vain_ = true;
+  for (const UnderWay& step : under_way_) TRY_VOID(wait_for(step));
+  const bool only_appends =
+      std::ranges::none_of(prepared(failed.plan).plan->source->groups,
+                           [](const MemoryGroup& g) { return g.kind != GroupKind::kKv; });
+  if (!can_run_again(failed.step.layout, failed.step.t) || (!under_way_.empty() && !only_appends)) {
+    lost_ = fail_hint("start again without --overlap",
+                      "{}: a program waited in vain for those before it, and the states "
+                      "that the step has read are gone",
+                      context_->info().name)
+                .error();
+    return std::unexpected(lost_);
+  }
+  send(failed.step.layout, failed.slot, false);
+  TRY_VOID(start(prepared(failed.plan), failed.step, failed.slot));
+  for (UnderWay& step : under_way_) {
+    TRY_VOID(start(prepared(step.plan), step.step, step.slot));
+    step.overlapped = false;
+  }
+  return wait_for(failed);
 }
 
 // Waits for what nobody asks for any more. The last run is still the last.
 Result<> VulkanDevice::drain() {
   for (; !under_way_.empty(); under_way_.pop_front()) {
     if (!lost_.message.empty()) return std::unexpected(lost_);
-    if (Result<> ended = within(context_->info().name, context_->wait(under_way_.front().slot)); !ended) {
-      lost_ = ended.error();
-      return ended;
-    }
+    TRY_VOID(wait_for(under_way_.front()));
   }
   return {};
 }

@@ -52,6 +52,7 @@ Prompts usual_prompts(const VulkanInfo& info);
 struct VulkanFaults {
   int64_t allocation = -1;  // that finds no memory
   int64_t submission = -1;  // at which the device is lost
+  int64_t wait = -1;        // of a program for those before it, that is in vain; of each step
 };
 
 struct VulkanOptions {
@@ -64,7 +65,8 @@ struct VulkanOptions {
       uint64_t{1} << 30;            // scratch memory for a product's weights: larger ones go in pieces
   bool describe_pipelines = false;  // drivers say what they made of programs (Programs::figures)
   uint64_t page_buffer_bytes = 0;   // tests: the most that a buffer of pages takes; 0: what the device gives
-  bool poison = false;              // tests: values and scratch memory are NaN before each step
+  bool overlap = false;  // programs of few rows wait for one another inside, instead of by barriers
+  bool poison = false;   // tests: values and scratch memory are NaN before each step
   KvType k_type = KvType::kF16,
          v_type = KvType::kF16;                 // what the pools will be made of: costs are counted with it
   std::function<Result<>()> check_source = {};  // asked once the weights were read

@@ -1,6 +1,7 @@
 #include "backend/vulkan/lower_plan.h"
 
 #include "backend/vulkan/lowering_decode.h"
+#include "backend/vulkan/overlap.h"
 
 namespace brass::vulkan {
 namespace {
@@ -15,15 +16,21 @@ Result<std::vector<Dispatch>> lower_step(const Target& target, const Step& step)
 
 }  // namespace
 
-Result<std::vector<std::vector<Dispatch>>> lower_plan(const Target& target) {
-  std::vector<std::vector<Dispatch>> steps;
+Result<Lowered> lower_plan(const Target& target) {
+  Lowered out;
+  bool barrier = false;
   for (const Step& step : target.plan.steps) {
-    steps.push_back(TRY(lower_step(target, step)));
+    std::vector<Dispatch>& made = out.steps.emplace_back(TRY(lower_step(target, step)));
     if (target.unplaced >= 0)
       return fail("step '{}' reads or writes '{}', which has no place in memory",
                   target.plan.ops[step.ops[0]].name, target.plan.value(target.unplaced).name);
+    barrier = barrier || step.barrier;
+    if (made.empty()) continue;
+    made.front().barrier = made.front().barrier || barrier;
+    barrier = false;
   }
-  return steps;
+  if (target.counters != 0) out.counts = TRY(overlap(target, out.steps));
+  return out;
 }
 
 }  // namespace brass::vulkan

@@ -7,7 +7,11 @@
 
 namespace brass::vulkan {
 
-// [step] its dispatches in order.
-Result<std::vector<std::vector<Dispatch>>> lower_plan(const Target& target);
+struct Lowered {
+  std::vector<std::vector<Dispatch>>
+      steps;                     // of each its dispatches in order, the plan's barriers among theirs
+  std::vector<uint32_t> counts;  // overlap.h; empty: nothing waits inside its program
+};
+Result<Lowered> lower_plan(const Target& target);
 
 }  // namespace brass::vulkan

@@ -28,6 +28,8 @@ class Push {
     at_ += sizeof(T);
     return *this;
   }
+  // Into the last four bytes, which the block leaves free or names so.
+  void put_last(uint32_t value) { std::memcpy(bytes_.data() + kPushBytes - 4, &value, 4); }
   const std::byte* data() const { return bytes_.data(); }
 
  private:
@@ -46,6 +48,8 @@ struct Dispatch {
   bool barrier;                          // waits for all before it
   std::string program;                   // its name
   std::vector<uint32_t> constants = {};  // 1, 2, …
+  // Of programs that can wait inside (overlap.h): the address of the step's values by which they find their counter; 0: others.
+  uint64_t near = 0;
 };
 void dispatch(VkCommandBuffer commands, VkPipelineLayout layout, const Dispatch& d);
 
@@ -90,8 +94,10 @@ struct Target {
   // Of a plan that chooses: where the CPU finds the choices, as f32 in rows of the value; where the step behind it its tokens
   // (0: nowhere).
   uint64_t choices, next_ids;
-  uint64_t partial;  // what a step's first programs leave to its next ones; 0: there is no room
-  uint32_t pages;    // that it has room for
+  uint64_t partial;          // what a step's first programs leave to its next ones; 0: there is no room
+  uint32_t pages;            // that it has room for
+  uint64_t counters = 0;     // address, before the arena; 0: barriers alone (overlap.h)
+  int64_t faulty_wait = -1;  // tests: which one is in vain
   // The first operand asked for that stays inside its step, so that nothing can read it: the plan is wrong. -1: none.
   mutable ValueId unplaced = -1;
 

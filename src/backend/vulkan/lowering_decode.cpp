@@ -129,7 +129,8 @@ class Decode : public DecodeProducts {
     if (o.as<ChooseAttrs>().candidates > 0) return candidates(o);
     Push push;
     push << at(o.in[0]) << d_.choices << d_.next_ids << width(o.in[0]) << stride(o.in[0]) << stride(o.out[0]);
-    return add(o, "choose", {std::min(1024u, 32 * d_.programs.lanes())}, push, rows(o.out[0]));
+    return add(o, "choose", {std::min(1024u, 32 * d_.programs.lanes())}, push, rows(o.out[0]), 1, 1, false,
+               at(o.in[0]));
   }
 
   // What a round leaves, rows of pairs, lies behind what the one before has left.
@@ -177,7 +178,7 @@ class Decode : public DecodeProducts {
            << (norm != nullptr ? vector_or_0(*norm, 1) : 0) << at_or_0(y) << codes.codes << codes.pairs
            << width(first.in[0]) << stride(first.in[0]) << stride_or_0(other) << stride_or_0(total)
            << stride_or_0(y) << codes.code_stride << codes.pair_stride << eps;
-      return add(first, "norm_row", constants, push, rows(first.in[0]));
+      return add(first, "norm_row", constants, push, rows(first.in[0]), 1, 1, false, at(first.in[0]));
     }
     const auto input = [&](size_t i) { return combine->in.size() > i ? combine->in[i] : ValueId{-1}; };
     const ValueId y0 = combine->out[0], added = sum->in[0] == y0 ? sum->in[1] : sum->in[0];
@@ -304,14 +305,14 @@ class Decode : public DecodeProducts {
           << d_.layout.pages << (static_cast<uint32_t>(d_.pools.size()) << 16 | a.group)
           << static_cast<uint32_t>(pool.layer(a.layer).k) << static_cast<uint32_t>(pool.layer(a.layer).v)
           << window << a.scale << a.softcap << a.temperature << std::max(a.temperature_length, 1u)
-          << stride(q.x) << room << (q.norm != nullptr ? q.norm->as<NormAttrs>().eps : 0.0f);
+          << packed(stride(q.x), 16 * room) << (q.norm != nullptr ? q.norm->as<NormAttrs>().eps : 0.0f);
     // What an earlier operation has left may still be read.
     TRY_VOID(add(o, "attend_split",
                  {shape.threads, number(pool.key_type()), number(pool.value_type()), a.k_dim, a.v_dim,
                   shape.heads, group, a.kv_heads, flag(one), turn != nullptr ? turn->n_rot : 0u,
                   flag(turn != nullptr && turn->neox), q.place, shape.unit, shape.share, shape.batch,
                   shape.splits, shape.merged},
-                 split, a.kv_heads * up(group, shape.heads), room, rows(o.out[0]), true));
+                 split, a.kv_heads * up(group, shape.heads), room, rows(o.out[0]), true, at(q.x)));
     const Op *gate = find(OpKind::kActMul), *quant = find(OpKind::kQuantAct);
     const Int8Rows made = quant != nullptr ? int8(quant->out[0])
                                            : Int8Rows{.codes = at(o.out[0]), .code_stride = stride(o.out[0])};
@@ -323,7 +324,7 @@ class Decode : public DecodeProducts {
             << made.pair_stride << stride_or_0(gated_by);
     return add(o, "attend_combine",
                {kCombineThreads, a.v_dim, flag(quant != nullptr), gate_kind, shape.splits}, combine,
-               a.q_heads, rows(o.out[0]), 1, true);
+               a.q_heads, rows(o.out[0]), 1, true, made.codes);
   }
 
   // ---- the delta rule
@@ -348,7 +349,7 @@ class Decode : public DecodeProducts {
            << packed(stride(o.in[2]), stride_or_0(gated_by)) << packed(made.code_stride, made.pair_stride)
            << (norm != nullptr ? norm->as<NormAttrs>().eps : 0.0f);
       TRY_VOID(add(o, "delta_step", {shares * a.v_dim, a.k_dim, a.v_dim, flag(a.tiled), gate_kind}, push,
-                   a.v_heads, count, 1, begin > 0));
+                   a.v_heads, count, 1, begin > 0, at(o.in[0])));
     }
     return {};
   }

@@ -75,7 +75,7 @@ Result<> DecodeProducts::router(const Op& o, const Op* norm) {
   const uint32_t kind = type == Type::F32 ? 0 : type == Type::F16 ? 1 : 2, n = width(o.out[0]);
   push << n;
   return add(o, "router", {threads, cols, flag(norm != nullptr), kind}, push, std::min(n, kMaxGroups),
-             rows(x), up(n, kMaxGroups));
+             rows(x), up(n, kMaxGroups), false, at(x));
 }
 
 // Products of one input, with what follows them.
@@ -173,6 +173,9 @@ Result<> DecodeProducts::product(const Op& o, const Around& around) {
   const uint64_t second = around.up != nullptr ? begin_of(*around.up)
                           : conv != nullptr    ? gpu(*around.conv, 0).address
                                                : y.gain;
+  // Of one that waits inside the stride's place says where its counter is.
+  const bool can_wait = slice.run < 65536 && slice.stride < 65536;
+  const bool both = d_.counters != 0 && can_wait && slice.run != 0;
   Push push;
   push << begin_of(o) << second << gpu(o, 0).grid << x.codes << x.pairs << before
        << (conv != nullptr ? pool->address() + pool->state(conv->layer) : other) << y.first
@@ -181,7 +184,7 @@ Result<> DecodeProducts::product(const Op& o, const Around& around) {
            : conv != nullptr ? batch(d_.layout.parts)
                              : 0)
        << gpu(o, 0).row_bytes << n << tokens << s.passes << packed(x.code_stride, x.pair_stride) << y.strides
-       << slice.run << slice.stride
+       << (both ? slice.run | slice.stride << 16 : slice.run)
        << (by_experts        ? stride(o.in[1])
            : by_heads        ? n / o.as<HeadLinearAttrs>().heads
            : conv != nullptr ? static_cast<uint32_t>(pool->page_bytes())
@@ -190,7 +193,8 @@ Result<> DecodeProducts::product(const Op& o, const Around& around) {
        << static_cast<uint32_t>(x.squares - x.pairs)
        << (around.route != nullptr ? stride(around.route->in[0])
            : conv != nullptr       ? parts_of_layout()
-                                   : y.pairs_at);
+                                   : y.pairs_at)
+       << (both ? 0u : slice.stride);
   const Experts experts = by_heads            ? Experts::kHeads
                           : !by_experts       ? Experts::kNone
                           : summed            ? Experts::kSummed
@@ -206,14 +210,14 @@ Result<> DecodeProducts::product(const Op& o, const Around& around) {
                                      flag(folded >= 0),
                                      summed ? slots : 1u};
   for (const uint32_t constant : routing(around.route)) constants.push_back(constant);
-  constants.push_back(flag(slice.run != 0));
+  constants.push_back(both ? 2u : flag(slice.run != 0));
   constants.push_back(flag(n % group_rows != 0));
   constants.push_back(conv != nullptr ? conv->taps : 0);
   constants.push_back(flag(conv != nullptr && conv->silu));
   // Units of a lane that are loaded together: of 1,024 threads one is enough, and all that registers have room for.
   constants.push_back(around.epilogue == Epilogue::kSumInt8 ? 1 : 2);
   return add(o, program_of("gemv", file(o, 0).type), constants, push, up(n, group_rows), up(tokens, columns),
-             summed ? 1 : slots);
+             summed ? 1 : slots, false, can_wait ? x.codes : 0);
 }
 
 uint32_t DecodeProducts::parts_of_layout() const {

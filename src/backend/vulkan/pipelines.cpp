@@ -60,8 +60,7 @@ Result<MatrixUnit> unit_of(Outline& outline, const std::string& layout) {
   return matrix_unit_of(info, TRY(matrix_layout(layout, info.matrix, info.subgroup)), piece_bytes);
 }
 
-Result<std::vector<std::vector<Dispatch>>> lower_text(Outline& outline, const Plan& plan,
-                                                      const OneText& text) {
+Result<Lowered> lower_text(Outline& outline, const Plan& plan, const OneText& text) {
   const Batch batch = text.batch();
   const BatchLayout layout = lay_out(batch, outline.pools);
   PromptUse use;
@@ -103,7 +102,8 @@ Result<PipelineList> list_pipelines(const std::shared_ptr<const Graph>& graph, c
   for (const uint32_t n : query.rows) {
     const OneText text(*graph, n);
     const auto plan = TRY(compile(graph, {bucket(n), bucket(static_cast<uint32_t>(text.rows.size()))}, caps));
-    for (const auto& step : TRY(lower_text(outline, *plan, text)))
+    const Lowered lowered = TRY(lower_text(outline, *plan, text));
+    for (const auto& step : lowered.steps)
       for (const Dispatch& d : step) found[{d.program, d.constants}].uses[n]++;
   }
   PipelineList list{.device = info.name,

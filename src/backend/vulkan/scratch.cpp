@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/overlap.h"
+
 namespace brass::vulkan {
 namespace {
 
@@ -17,6 +19,13 @@ uint64_t batch_numbers(const Plan& plan, const StepSizes& sizes) {
 }
 
 }  // namespace
+
+uint32_t pages_reached(const Batch& batch) {
+  int32_t furthest = 0;
+  for (size_t t = 0; t < batch.ids.size(); t++)
+    if (batch.sequences[t] >= 0) furthest = std::max(furthest, batch.positions[t]);
+  return pages_of_commands(static_cast<uint32_t>(furthest) / kPageTokens + 1);
+}
 
 ScratchBytes ScratchBytes::operator|(const ScratchBytes& o) const {
   ScratchBytes both;
@@ -42,14 +51,21 @@ std::map<ValueId, uint64_t> result_places(const Plan& plan) {
   return places;
 }
 
+uint64_t result_bytes(const Plan& plan) {
+  uint64_t bytes = 0;
+  for (const auto& [v, at] : result_places(plan))
+    bytes = std::max(bytes, at + (plan.place(v).bytes + 255) / 256 * 256);
+  return bytes;
+}
+
 ScratchBytes scratch_bytes(const Plan& plan, const PromptUnits& units, uint32_t lanes,
                            const StepSizes& sizes) {
-  ScratchBytes out{.values = plan.arena_bytes,
+  const uint64_t counters = sizes.overlap ? counter_bytes(plan) : 0;
+  ScratchBytes out{.values = counters + plan.arena_bytes,
+                   .results = result_bytes(plan) + (counters > 0 ? kFaultBytes : 0),
                    .batch = 4 * batch_numbers(plan, sizes),
                    .partial = partial_bytes(plan, pages_of_commands(sizes.pages), lanes),
                    .prompt = prompt_bytes(plan, units)};
-  for (const auto& [v, at] : result_places(plan))
-    out.results = std::max(out.results, at + (plan.place(v).bytes + 255) / 256 * 256);
   if (plan.key.choose == 1) out.results_ahead = out.results, out.batch_ahead = out.batch;
   return out;
 }

@@ -11,10 +11,11 @@ namespace brass::vulkan {
 // Of the sequences that share a step.
 struct StepSizes {
   uint32_t sequences = 0, groups = 0, pages = 0;  // pages: of one sequence, in a group
+  bool overlap = false;                           // programs may wait inside (overlap.h)
 };
 
 struct ScratchBytes {
-  uint64_t values = 0;   // of a step
+  uint64_t values = 0;   // of a step, and before them the counters of programs that wait inside
   uint64_t results = 0;  // those that are read behind it, for the CPU to see
   uint64_t batch = 0;    // written by the CPU
   // Of plans that choose one: results and batch of every other step, where one is begun before the last has ended.
@@ -31,9 +32,12 @@ ScratchBytes scratch_bytes(const Plan& plan, const PromptUnits& units, uint32_t 
 
 // Of a plan of few rows, pages in steps, so that its commands are good for some time.
 inline uint32_t pages_of_commands(uint32_t pages) { return (pages + 3) / 4 * 4; }
+uint32_t pages_reached(const Batch& batch);  // up to the furthest position
 
 // Where the values that live to the end of a plan are copied to, in bytes.
 std::map<ValueId, uint64_t> result_places(const Plan& plan);
+uint64_t result_bytes(const Plan& plan);  // behind them is room for overlap.h's word
+inline constexpr uint64_t kFaultBytes = 256;
 
 class Scratch {
  public:

@@ -6,6 +6,8 @@
 #include "subgroups.glsl"
 #include "int8.glsl"
 #include "attend.glsl"
+#define OVERLAP_ID 6
+#include "overlap.glsl"
 layout(constant_id = 2) const uint kValueDim = 64;
 layout(constant_id = 3) const uint kInt8Out = 0;
 layout(constant_id = 4) const uint kGate = 0;  // 0: none; else 1 + its ActKind
@@ -18,7 +20,9 @@ layout(push_constant) uniform Push {
   uint positions_at, q_heads, window, has_sinks, splits;  // splits: that there is room for
   uint y_stride, y_more_stride;  // values; or bytes and pairs
   uint gate_stride;
+  layout(offset = 124) uint after_counter;  // kOverlap: bytes from the counter to y
 } p;
+uint64_t counter() { return p.y - p.after_counter; }
 const uint kQuads = kValueDim / 4, kSlices = kThreads / kQuads;
 shared vec4 slices[kSlices * kQuads];
 shared float factors[kThreads], totals[kSubgroups], tops[kSubgroups];
@@ -33,11 +37,12 @@ vec4 sums_of(uint t, uint split, uint quad) {
 // Loads that wait for nothing: of the first splits, whether the row has them or not. And those of a turn behind them.
 const uint kEarly = 4, kTogether = 12;
 
-void main() {
+void combine() {
   const uint head = gl_WorkGroupID.x, t = gl_WorkGroupID.y, thread = thread_index();
   const uint slice = min(thread / kQuads, kSlices - 1), quad = thread % kQuads;
   const bool padding = p.batch.v[t] < 0;
   const uint position = uint(p.batch.v[p.positions_at + t]);
+  wait_for_input(counter());
   const vec2 part = part_of(t, min(thread, p.splits - 1));
   vec4 early[kEarly];
   [[unroll]] for (uint j = 0; j < kEarly; ++j) early[j] = sums_of(t, min(slice + j * kSlices, p.splits - 1), quad);
@@ -97,4 +102,9 @@ void main() {
     if (lane < 8) WordsOut(p.y + uint64_t(t * p.y_stride)).v[8 * block + lane] = word;
     if (lane == 0) PairsOut(p.y_more).v[t * p.y_more_stride + block] = meta;
   }
+}
+
+void main() {
+  combine();
+  say_done(counter());
 }

@@ -11,6 +11,8 @@
 #include "common.glsl"
 #include "subgroups.glsl"
 #include "attend.glsl"
+#define OVERLAP_ID 18
+#include "overlap.glsl"
 layout(constant_id = 2) const uint kKeyType = 0;  // kv.glsl
 layout(constant_id = 3) const uint kValueType = 0;
 layout(constant_id = 4) const uint kKeyDim = 64;
@@ -37,9 +39,12 @@ layout(push_constant) uniform Push {
   uint k_at, v_at;           // bytes of the layer within a page
   uint window;
   float scale, softcap, temperature;
-  uint temperature_length, q_stride, splits;  // splits: that the partial results have room for
+  uint temperature_length;
+  uint q_stride_splits;      // q_stride / 16 + 65536 · splits that the partial results have room for
   float eps;
+  uint after_counter;        // kOverlap: bytes from the counter to q
 } p;
+uint64_t counter() { return p.q - p.after_counter; }
 #include "attend_units.glsl"
 const uint kAcross = kLanes / kShare;             // positions that a subgroup loads at once
 const uint kStep = kBatch * kAcross;              // positions of a subgroup that are under way together: divides a page
@@ -169,12 +174,12 @@ uint position_of(uint first, uint b, uint begin, uint position) {
     if ((kScores >> step) == 0) scores[0] += subgroupShuffleXor(scores[0], kShare >> step);               \
   }
 
-void main() {
+void attend() {
   const uint t = gl_WorkGroupID.z, split = gl_WorkGroupID.y, lane = gl_SubgroupInvocationID % kShare;
   const uint blocks = (kGroup + kHeads - 1) / kHeads;  // of query heads that share keys
   const uint kv_head = gl_WorkGroupID.x / blocks, first_head = gl_WorkGroupID.x % blocks * kHeads;
   const uint heads = min(kHeads, kGroup - first_head), head = kv_head * kGroup + first_head;
-  const uint q_heads = kKvHeads * kGroup;
+  const uint q_heads = kKvHeads * kGroup, q_stride = (p.q_stride_splits & 65535) * 16, splits = p.q_stride_splits >> 16;
   const uint groups = p.groups_group >> 16, group = p.groups_group & 65535, starts_at = p.positions_starts_at >> 16;
   // All that depends on nothing is loaded together; one after another these loads are most of what a few pages take.
   const int sequence = p.batch.v[t];
@@ -182,11 +187,20 @@ void main() {
   uint start = uint(p.batch.v[starts_at + group]);  // of the first sequence, which is the usual one
   float raw[kHeadTurns], gains[kGainTurns], turns[kAngleTurns];
   vec4 brought;
-  if (kOne != 0) load_brought(head, heads, kv_head, raw, gains, turns, brought);
-  if (sequence < 0) return;
+  // A row that is alone reads no page that this step writes but where its own key and value go, which it takes from elsewhere.
+  const bool early = kWaits && kOne != 0;
+  if (!early) wait_for_input(counter());
+  if (kOne != 0 && !early) load_brought(head, heads, kv_head, raw, gains, turns, brought);
+  if (sequence < 0) {
+    if (early) wait_for_input(counter());
+    return;
+  }
   const Seen seen = seen_by(position, p.window, kSplits);
   const uint first_page = seen.first + split * seen.pages_of_split;
-  if (first_page >= seen.end) return;
+  if (first_page >= seen.end) {
+    if (early) wait_for_input(counter());
+    return;
+  }
   const uint end = min((first_page + seen.pages_of_split) * kPageTokens, position + 1);  // position
   if (sequence > 0) start = uint(p.batch.v[starts_at + uint(sequence) * groups + group]);
   const uint ids_at = p.pages_at + start, last_page = seen.end - 1;
@@ -198,6 +212,10 @@ void main() {
   uvec4 keys[kBatch * kKeyTurns], values[kBatch * kValueTurns];
   LOAD_KEYS(page, at)
   LOAD_VALUES(page, at)
+  if (early) {
+    wait_for_input(counter());
+    load_brought(head, heads, kv_head, raw, gains, turns, brought);
+  }
 
   float factor = p.scale;
   if (p.temperature != 0.0) factor *= 1.0 + p.temperature * log(1.0 + float(position / p.temperature_length));
@@ -217,7 +235,7 @@ void main() {
       q[h * kKeyFours + i] = vec4(0.0);
       if (h < heads && unit < kKeyUnits)
         q[h * kKeyFours + i] = kOne != 0 ? four_of_head(h * kKeyDim + 4 * quad)
-                                         : Vectors(p.q + 4ul * (t * p.q_stride + (head + h) * kKeyDim)).v[quad];
+                                         : Vectors(p.q + 4ul * (t * q_stride + (head + h) * kKeyDim)).v[quad];
     }
   }
 
@@ -347,9 +365,14 @@ void main() {
         sum = fma(vec4(less), room[s * kMerged * kValueQuads + i], sum);
         weights = fma(less, other.y, weights);
       }
-      VectorsOut(partial_sums(p.partial, p.splits, q_heads, kValueDim, t, split, head + h)).v[i % kValueQuads] = sum;
+      VectorsOut(partial_sums(p.partial, splits, q_heads, kValueDim, t, split, head + h)).v[i % kValueQuads] = sum;
       if (i % kValueQuads == 0)
-        partial_head(p.partial, p.splits, q_heads, kValueDim, t, split, head + h).v[0] = vec2(most, weights);
+        partial_head(p.partial, splits, q_heads, kValueDim, t, split, head + h).v[0] = vec2(most, weights);
     }
   }
+}
+
+void main() {
+  attend();
+  say_done(counter());
 }

@@ -5,6 +5,8 @@
 #include "common.glsl"
 #include "subgroups.glsl"
 #include "vectors.glsl"
+#define OVERLAP_ID 2
+#include "overlap.glsl"
 layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Tokens {
   int v[];
 };
@@ -13,12 +15,14 @@ layout(push_constant) uniform Push {
   Output y;
   uint64_t next;  // 0: none
   uint width, x_stride, y_stride;  // x_stride a multiple of four
+  layout(offset = 124) uint after_counter;      // kOverlap: bytes from the counter to x
 } p;
+uint64_t counter() { return p.x - p.after_counter; }
 const uint kNone = 0xffffffffu, kTogether = 8;
 shared float bests[kSubgroups];
 shared uint places[kSubgroups], faults[kSubgroups];
 
-void main() {
+void choose() {
   const uint thread = thread_index(), t = gl_WorkGroupID.x, quads = (p.width + 3) / 4;
   const uint64_t row = p.x + 4ul * (t * p.x_stride);
   float best = -kInfinity;
@@ -58,4 +62,10 @@ void main() {
   }
   p.y.v[t * p.y_stride] = fault == kNone ? float(place) : -1.0 - float(fault);
   if (p.next != 0) Tokens(p.next).v[t] = fault == kNone ? int(place) : 0;
+}
+
+void main() {
+  wait_for_input(counter());
+  choose();
+  say_done(counter());
 }

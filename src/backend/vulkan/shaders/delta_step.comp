@@ -6,6 +6,8 @@
 #include "subgroups.glsl"
 #include "int8.glsl"
 #include "recurrent.glsl"
+#define OVERLAP_ID 6
+#include "overlap.glsl"
 layout(constant_id = 2) const uint kKeyDim = 128;
 layout(constant_id = 3) const uint kValueDim = 128;
 layout(constant_id = 4) const uint kTiled = 0;
@@ -21,7 +23,9 @@ layout(push_constant) uniform Push {
   uint heads;                                // of k, of v · 65536
   uint strides_qkv, strides_dt, strides_y;   // in 16 values: of qkv and b, of dt and gate; of y (bytes where codes) and meta
   float eps;
+  uint after_counter;                        // kOverlap: bytes from the counter to qkv
 } p;
+uint64_t counter() { return uint64_t(p.qkv) - p.after_counter; }
 const uint kParts = kThreads / kValueDim, kOwn = kKeyDim / kParts;
 shared float q[kKeyDim], k[kKeyDim], scales[3];  // of q, of k, and q · k
 shared float old[kThreads], seen[kThreads], made[kValueDim];
@@ -103,6 +107,7 @@ void main() {
     Floats from_state = Floats(state(part.from));
     [[unroll]] for (uint i = 0; i < kOwn; ++i) s[i] = from_state.v[place(i)];
   }
+  wait_for_input(counter());  // no other program of the step writes these states
   for (uint t = part.begin; t < part.end; ++t) {
     const uint at = t * low(p.strides_qkv), keys = k_heads * kKeyDim;
     vec4 gates[kBlockTurns], gains[kBlockTurns];
@@ -147,4 +152,5 @@ void main() {
     }
   }
   keep(part.to, s);
+  say_done(counter());
 }

@@ -25,7 +25,7 @@ layout(constant_id = 12) const uint kRouteGroups = 1;
 layout(constant_id = 13) const uint kGroupsUsed = 1;
 layout(constant_id = 14) const uint kMinSumBits = 0;
 layout(constant_id = 15) const uint kScaleBits = 0;
-layout(constant_id = 16) const uint kSliced = 0;   // rows of W are a slice with gaps
+layout(constant_id = 16) const uint kSliced = 0;   // rows of W are a slice with gaps; 2: its run and stride share a number
 layout(constant_id = 17) const uint kRagged = 1;   // the last workgroup may have fewer rows to make
 layout(constant_id = 8) const uint kFolded = 0;    // scales of x lack their row's factor: sums are multiplied by it
 // kSumInt8: the sum, and int8 codes of sum · gain that lack their row's factor, and of each 32 the sum of their squares
@@ -36,6 +36,8 @@ const uint kOwnInput = 2, kHeads = 3, kSummed = 4;
 layout(constant_id = 18) const uint kTaps = 0;
 layout(constant_id = 19) const uint kConvSilu = 0;
 layout(constant_id = 20) const uint kDeep = 2;     // units of a lane that are loaded together
+#define OVERLAP_ID 21
+#include "overlap.glsl"
 #include "conv.glsl"
 #include "recurrent.glsl"
 layout(push_constant) uniform Push {
@@ -49,11 +51,12 @@ layout(push_constant) uniform Push {
   uint tokens, passes;   // rows of W that a subgroup makes
   uint strides_x;        // of x in 16 bytes; of pairs in 16 pairs, · 65536
   uint strides_y;        // of y in 16 values; of other, or of y's pairs, in 16 values, · 65536; kSumInt8: of y and other; of codes
-  uint run, stride;      // of the slice
+  uint run;              // of the slice; kSliced = 2: run and stride · 65536
   uint route_stride;     // 3: rows of a head
   float eps;
   uint squares_at;       // kFolded: sums of squares of x, from its pairs on, in bytes
   uint pairs_at;         // kSumInt8: from the codes on, in bytes; kRouted: values from row to row of logits
+  uint stride;           // of the slice; kOverlap: bytes from the counter to x
 } p;
 #include "route.glsl"
 
@@ -81,6 +84,7 @@ uint lane, first_token, slot, expert_row;
 uint64_t x_at, meta_at;
 float sums[kTokens], gates[kTokens], factors[kTokens];
 
+uint64_t counter() { return p.x - p.stride; }
 uint x_stride() { return (p.strides_x & 65535) * 16; }            // bytes
 uint meta_stride() { return (p.strides_x >> 16) * 16; }
 uint y_stride() { return (p.strides_y & 65535) * 16; }
@@ -158,7 +162,9 @@ uint64_t address_of(uint pass, uint u) {
   const uint made_row = row_of_pass(pass), n = kRagged != 0 ? min(made_row, p.rows - 1) : made_row;
   const uint64_t from = kTwo && pass % 2 == 1 ? p.up : p.w;
   const uint first = kExperts == kSummed ? slot_row[u / kUnits] : expert_row;
-  const uint row = kSliced != 0 ? row_of_slice(first + n, 0, p.run, p.stride) : first + n;
+  const uint row = kSliced == 0   ? first + n
+                   : kSliced == 2 ? row_of_slice(first + n, 0, p.run & 65535, p.run >> 16)
+                                  : row_of_slice(first + n, 0, p.run, p.stride);
   return from + uint64_t(row) * p.row_bytes;
 }
 
@@ -395,18 +401,27 @@ void main() {
   Part part_of_conv;
   float window[kWindow], taps[kWindow];
   if (kTaps != 0) load_conv(part_of_conv, window, taps);
+  expert_row = 0;
+  // Weights are no program's output: where it is known which ones, their loads do not wait for what x is made by.
+  const bool early = kWaits && kRouted == 0 && !is_expert && kExperts != kSummed;
+  if (early) {
+    load_part(0, here);
+    if (count > 1) load_part(1, next);
+  }
+  wait_for_input(counter());
   if (kStaged != 0) load_int8(codes, pairs);
   if (kFolded != 0) load_squares(squares);
   if (kEpilogue == kSumInt8) load_added(added, gain);
   if (kExperts == kSummed) load_slots();
-  expert_row = 0;
   if (kRouted != 0) {
     expert_row = choose() * p.rows;
   } else if (is_expert) {
     expert_row = uint(p.route.v[first_token * p.route_stride + slot]) * p.rows;
   }
-  load_part(0, here);
-  if (count > 1) load_part(1, next);
+  if (!early) {
+    load_part(0, here);
+    if (count > 1) load_part(1, next);
+  }
   if (kStaged != 0) {
     stage_int8(codes, pairs);
     barrier();
@@ -421,4 +436,5 @@ void main() {
   }
   if (kTaps != 0) convolve(part_of_conv, window, taps);
   if (kBlocks) store_blocks(added, gain);
+  say_done(counter());
 }

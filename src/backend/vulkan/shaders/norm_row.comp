@@ -5,12 +5,16 @@
 #include "subgroups.glsl"
 #include "int8.glsl"
 #include "norm_of_row.glsl"
+#define OVERLAP_ID 6
+#include "overlap.glsl"
 layout(push_constant) uniform Push {
   uint64_t a, b, sum, gain, bias, y, codes, meta;  // 0: there is none
   uint width, a_stride, b_stride, sum_stride, y_stride;
   uint code_stride, meta_stride;  // bytes; pairs
   float eps;
+  layout(offset = 124) uint after_counter;  // kOverlap: bytes from the counter to a
 } p;
+uint64_t counter() { return p.a - p.after_counter; }
 #define BIAS_OF_NORM p.bias
 
 void load_row(uint t, uint block, out vec4 x[8]) {
@@ -22,4 +26,8 @@ void load_row(uint t, uint block, out vec4 x[8]) {
 }
 #include "row_parts.glsl"
 
-void main() { make_row(gl_WorkGroupID.x); }
+void main() {
+  wait_for_input(counter());
+  make_row(gl_WorkGroupID.x);
+  say_done(counter());
+}

@@ -9,6 +9,8 @@
 layout(constant_id = 2) const uint kCols = 32;
 layout(constant_id = 3) const uint kNormed = 0;
 layout(constant_id = 4) const uint kType = 0;  // of W: f32, f16, bf16
+#define OVERLAP_ID 5
+#include "overlap.glsl"
 layout(push_constant) uniform Push {
   uint64_t w, x, gain, bias;  // gain, bias: 0: none
   Output y;
@@ -16,7 +18,9 @@ layout(push_constant) uniform Push {
   uint x_stride, y_stride;
   float eps;
   uint rows;  // of W that are wanted
+  layout(offset = 124) uint after_counter;  // kOverlap: bytes from the counter to x
 } p;
+uint64_t counter() { return p.x - p.after_counter; }
 const uint kQuads = kCols / 4, kTogether = 4, kTurns = (kQuads + kThreads * kTogether - 1) / (kThreads * kTogether);
 shared vec2 parts[kSubgroups];
 
@@ -27,17 +31,25 @@ vec4 weights_at(uint64_t row, uint quad) {
   return uintBitsToFloat(uvec4(bits.x << 16, bits.x & 0xffff0000u, bits.y << 16, bits.y & 0xffff0000u));
 }
 
-void main() {
+void make_value() {
   const uint thread = thread_index(), n = gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x, t = gl_WorkGroupID.y;
-  if (n >= p.rows) return;
+  if (n >= p.rows) {
+    wait_for_input(counter());
+    return;
+  }
   const uint64_t row = p.w + uint64_t(row_of_slice(n, p.first, p.run, p.stride)) * p.row_bytes;
   const uint64_t values = p.x + 4ul * (t * p.x_stride);
   float sum = 0.0, squares = 0.0;
+  vec4 w[kTogether];
+  if (kWaits) {
+    [[unroll]] for (uint j = 0; j < kTogether; ++j) w[j] = weights_at(row, min(j * kThreads + thread, kQuads - 1));
+  }
+  wait_for_input(counter());
   for (uint turn = 0; turn < kTurns; ++turn) {
-    vec4 w[kTogether], x[kTogether], gain[kTogether];
+    vec4 x[kTogether], gain[kTogether];
     [[unroll]] for (uint j = 0; j < kTogether; ++j) {
       const uint i = min((turn * kTogether + j) * kThreads + thread, kQuads - 1);
-      w[j] = weights_at(row, i);
+      if (!kWaits || turn > 0) w[j] = weights_at(row, i);
       x[j] = Vectors(values).v[i];
       gain[j] = kNormed != 0 && p.gain != 0 ? Vectors(p.gain).v[i] : vec4(1.0);
     }
@@ -60,4 +72,9 @@ void main() {
     all.x *= factor;
   }
   p.y.v[t * p.y_stride + n] = all.x + (p.bias != 0 ? Floats(p.bias).v[n] : 0.0);
+}
+
+void main() {
+  make_value();
+  say_done(counter());
 }
