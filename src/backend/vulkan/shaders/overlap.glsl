@@ -10,7 +10,7 @@ const uint kMostReads = 1u << 15, kCounterBytes = 32u;
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer Fault {
   uint waited_in_vain;
 };
-layout(buffer_reference, std430, buffer_reference_align = 16) volatile coherent buffer Counter {
+layout(buffer_reference, std430, buffer_reference_align = 16) devicecoherent buffer Counter {
   uint left, unused;  // workgroups that are not done
   uint64_t fault;
 };
@@ -19,12 +19,12 @@ layout(buffer_reference, std430, buffer_reference_align = 16) volatile coherent 
 void wait_for_input(uint64_t counter) {
   if (!kWaits) return;
   if (gl_LocalInvocationIndex == 0) {
-    for (uint reads = 0; Counter(counter).left != 0; ++reads) {
+    for (uint reads = 0; atomicLoad(Counter(counter).left, gl_ScopeDevice, 0, 0) != 0; ++reads) {
       if (reads < kMostReads) continue;
       Fault(Counter(counter).fault).waited_in_vain = 1;
       break;
     }
-    memoryBarrierBuffer();
+    memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquire);
   }
   controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
                  gl_SemanticsAcquireRelease);
@@ -36,7 +36,7 @@ void say_done(uint64_t counter) {
   controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
                  gl_SemanticsAcquireRelease);
   if (gl_LocalInvocationIndex == 0) {
-    memoryBarrierBuffer();
-    atomicAdd(Counter(counter + kCounterBytes).left, 0xffffffffu);
+    memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelease);
+    atomicAdd(Counter(counter + kCounterBytes).left, 0xffffffffu, gl_ScopeDevice, 0, 0);
   }
 }
