@@ -90,14 +90,12 @@ TEST(ChatNormalize, LongIntegersInArgumentsStay) {
         "function":{"name":"f","arguments":)" +
            given + "}}]}]";
   };
-  const char* as_object =
-      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}{{ c.function.arguments|tojson }}{% "
-      "endfor %}{% endfor %}";
-  const char* as_string =
-      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}{{ '' + c.function.arguments }}{% "
-      "endfor %}{% endfor %}";
-  EXPECT_EQ(chat(as_object, messages(arguments)).text, "u" + arguments);
-  EXPECT_EQ(chat(as_object, messages("\"" + as_text + "\"")).text, "u" + arguments);
+  const std::string loop =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }} ";
+  const std::string as_object = loop + "{{ c.function.arguments|tojson }}{% endfor %}{% endfor %}",
+                    as_string = loop + "{{ '' + c.function.arguments }}{% endfor %}{% endfor %}";
+  EXPECT_EQ(chat(as_object, messages(arguments)).text, "uf " + arguments);
+  EXPECT_EQ(chat(as_object, messages("\"" + as_text + "\"")).text, "uf " + arguments);
   const std::string text = chat(as_string, messages(arguments)).text;
   EXPECT_NE(text.find(number), std::string::npos) << text;
   EXPECT_NE(text.find(longer), std::string::npos) << text;
