@@ -204,7 +204,8 @@ void assign_arena(Plan& plan) {
   std::vector<uint32_t> live;  // ordered by offset
   for (const uint32_t v : order) {
     Placed& p = plan.placed[v];
-    std::erase_if(live, [&](uint32_t other) { return plan.placed[other].last < p.first; });
+    if (plan.key.t > plan.caps.own_place_rows)
+      std::erase_if(live, [&](uint32_t other) { return plan.placed[other].last < p.first; });
     uint64_t offset = 0;
     for (const uint32_t other : live) {
       if (offset + whole(p) <= plan.placed[other].offset) break;

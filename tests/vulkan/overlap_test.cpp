@@ -46,7 +46,7 @@ TEST(VulkanOverlap, ChangesNoBitOfFiles) {
   if (!vulkan_is_there()) GTEST_SKIP();
   const TempFolder folder;
   std::vector<std::string> paths = {quantized_llama(folder)};
-  for (const char* name : {"gptoss-a", "gemma4-a", "deepseekv3-a", "qwen35-a", "lfm2-a", "mamba2-a"})
+  for (const char* name : {"gptoss-a", "qwen35-a"})
     if (const auto path = shared_data(std::string("tiny/") + name + ".gguf")) paths.push_back(*path);
   for (const std::string& path : paths) {
     SCOPED_TRACE(path);
@@ -56,26 +56,6 @@ TEST(VulkanOverlap, ChangesNoBitOfFiles) {
     const std::vector<int32_t> ids = random_ids(*barriers, 9, 3);
     EXPECT_EQ(by_rows(*overlap, ids), by_rows(*barriers, ids));
     EXPECT_GT(dispatches["(waits)"], 0u);
-  }
-}
-
-TEST(VulkanOverlap, ChangesNoBitOfFewRows) {
-  if (!vulkan_is_there()) GTEST_SKIP();
-  KvType kv = KvType::kF16;
-  for (const auto& [name, model] : few_rows_models()) {
-    SCOPED_TRACE(name);
-    kv = kv == KvType::kF16 ? KvType::kInt8 : KvType::kF16;
-    const std::vector<int32_t> ids = random_ids(8, model.vocab, 3);
-    Logits rows[2];
-    for (const bool overlap : {false, true}) {
-      auto device = gpu(overlap, kv);
-      const Caps caps = device->caps();
-      Runner r(std::move(device), build_tiny(model), caps, {}, 4, 8, kv);
-      rows[overlap] = r.text(2, {ids.begin(), ids.begin() + 5}, 0);
-      for (int32_t p = 5; p < 8; p++)
-        for (auto& row : r.text(2, {ids[static_cast<size_t>(p)]}, p)) rows[overlap].push_back(std::move(row));
-    }
-    EXPECT_TRUE(same_bits(rows[0], rows[1]));
   }
 }
 

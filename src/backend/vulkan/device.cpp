@@ -57,7 +57,10 @@ class VulkanDevice final : public Device {
       : context_(std::move(context)),
         options_(options),
         caps_(vulkan_caps(context_->info().name, options.k_type, options.v_type)),
-        programs_(*context_, options.cache_folder) {}
+        programs_(*context_, options.cache_folder) {
+    // A cache may keep what a place held before: programs that wait inside do not empty it, as barriers do.
+    if (options.overlap) caps_.own_place_rows = kFewRows;
+  }
 
   ~VulkanDevice() override {
     (void)drain();

@@ -67,6 +67,26 @@ AttentionShape attention_shape(const AttentionAttrs& a, const PagePool& pool, ui
   return s;
 }
 
+// Bytes that an attention by splits leaves from its first program to its second; 0: it is none.
+uint64_t partial_of(const Plan& plan, const Op& op, uint32_t pages) {
+  if (op.kind != OpKind::kAttention || !splits_over_positions(op.as<AttentionAttrs>())) return 0;
+  const auto& a = op.as<AttentionAttrs>();
+  const uint64_t of_head = (a.v_dim + 4) * sizeof(float);
+  return uint64_t{plan.key.t} * std::min(pages, most_splits(a)) * a.q_heads * of_head;
+}
+
+bool has_own_places(const Plan& plan) { return plan.key.t <= plan.caps.own_place_rows; }
+
+// Where it does, from the begin of that memory.
+uint64_t partial_at(const Plan& plan, const Op& attention, uint32_t pages) {
+  uint64_t at = 0;
+  for (const Op& op : plan.ops) {
+    if (&op == &attention || !has_own_places(plan)) break;
+    at += partial_of(plan, op, pages);
+  }
+  return at;
+}
+
 class Decode : public DecodeProducts {
  public:
   using DecodeProducts::DecodeProducts;
@@ -297,9 +317,10 @@ class Decode : public DecodeProducts {
     const Heads q = one ? heads_of(o.in[0]) : Heads{.x = o.in[0]},
                 k = one ? heads_of(write->in[0]) : Heads{.x = -1};
     const auto* turn = q.rope != nullptr ? &q.rope->as<RopeAttrs>() : nullptr;
+    const uint64_t partial = d_.partial + partial_at(d_.plan, o, d_.pages);
     Push split;
-    split << at(q.x) << d_.batch << pool.address() << d_.partial << at_or_0(k.x)
-          << (one ? at(write->in[1]) : 0) << (q.norm != nullptr ? vector_or_0(*q.norm, 0) : 0)
+    split << at(q.x) << d_.batch << pool.address() << partial << at_or_0(k.x) << (one ? at(write->in[1]) : 0)
+          << (q.norm != nullptr ? vector_or_0(*q.norm, 0) : 0)
           << (k.norm != nullptr ? vector_or_0(*k.norm, 0) : 0) << (q.rope != nullptr ? at(q.rope->in[1]) : 0)
           << static_cast<uint32_t>(pool.page_bytes()) << (positions | d_.layout.starts << 16)
           << d_.layout.pages << (static_cast<uint32_t>(d_.pools.size()) << 16 | a.group)
@@ -319,7 +340,7 @@ class Decode : public DecodeProducts {
     const ValueId gated_by = gate != nullptr ? gate->in[0] : -1;
     const uint32_t gate_kind = gate != nullptr ? 1 + static_cast<uint32_t>(gate->as<ActAttrs>().kind) : 0;
     Push combine;
-    combine << vector_or_0(o, 0) << d_.batch << d_.partial << made.codes << made.pairs << at_or_0(gated_by)
+    combine << vector_or_0(o, 0) << d_.batch << partial << made.codes << made.pairs << at_or_0(gated_by)
             << positions << a.q_heads << window << flag(a.sinks) << room << made.code_stride
             << made.pair_stride << stride_or_0(gated_by);
     return add(o, "attend_combine",
@@ -366,13 +387,13 @@ Result<std::optional<std::vector<Dispatch>>> lower_decode(const Target& target, 
 uint64_t partial_bytes(const Plan& plan, uint32_t pages, uint32_t lanes) {
   uint64_t most = candidate_bytes(plan, lanes);
   if (plan.key.t > kFewRows) return most;
+  uint64_t all = 0;
   for (const Op& op : plan.ops) {
-    if (op.kind != OpKind::kAttention || !splits_over_positions(op.as<AttentionAttrs>())) continue;
-    const auto& a = op.as<AttentionAttrs>();
-    const uint32_t splits = std::min(pages, most_splits(a));
-    most = std::max(most, uint64_t{plan.key.t} * splits * a.q_heads * (a.v_dim + 4) * sizeof(float));
+    const uint64_t bytes = partial_of(plan, op, pages);
+    most = std::max(most, bytes);
+    all += bytes;
   }
-  return most;
+  return has_own_places(plan) ? std::max(most, all) : most;
 }
 
 }  // namespace brass::vulkan
