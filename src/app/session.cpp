@@ -40,10 +40,9 @@ void declare_device(Arguments& arguments, ModelFlags& flags) {
       "holds, experts last (default: all)");
   arguments.choice("--experts-on", flags.experts_on, {"gpu", "cpu"},
                    "where a GPU does the rest: what does the experts of a mixture (default: gpu)");
-  arguments.choice(
-      "--overlap", flags.overlap, {"off", "on"},
-      "on: programs of a GPU start while those before them end, in steps of few tokens, where its "
-      "driver starts them in order (default: off)");
+  arguments.choice("--overlap", flags.overlap, {"off", "on"},
+                   "on: programs of a GPU start while those before them end, in steps of few tokens; "
+                   "an experiment, not yet proved on a card (default: off)");
   arguments.option("--isa", flags.isa, "CPU kernel tier (default: the best that this machine has)");
   arguments.option("--threads", flags.threads, "threads (0: as many as this process may use)");
   arguments.option("--context", flags.context,
