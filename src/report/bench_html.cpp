@@ -27,7 +27,7 @@ constexpr const char* kPage =
     "th,td{{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}}\n"
     "th:first-child,td:first-child{{text-align:left}}th{{color:var(--mute);font-weight:600}}\n"
     "td.text{{text-align:left;white-space:normal;min-width:22rem;overflow-wrap:anywhere}}\n"
-    "@media(max-width:40rem){{td.text{{min-width:10rem}}}}\n"
+    "@media(max-width:40rem){{td.text{{min-width:6rem}}th,td{{padding:.3rem}}}}\n"
     "svg{{width:100%;height:auto;min-width:36rem}}\n"
     ".warn{{color:var(--warn);font-weight:600}}.note{{color:var(--mute)}}\n"
     "</style></head><body>\n<h1>{0}</h1>\n{1}</body></html>\n";
