@@ -44,9 +44,9 @@ struct Caps {
   bool joins_any_product = true;
   uint32_t threads = 1;       // that each keep a private copy of a private value
   uint32_t private_rows = 0;  // T up to which row-wise steps run once in every thread, into private copies
-  uint32_t own_place_rows =
-      0;             // T up to which no value of the arena takes the place of one that is no longer wanted
-  KvBytes kv{4, 4};  // bytes of one cached value
+  // T up to which no value of the arena takes the place of one that is no longer wanted.
+  uint32_t own_place_rows = 0;
+  KvBytes kv{4, 4};         // bytes of one cached value
   bool own_memory = false;  // which can be too small: Device::memory_need says
   bool runs_ahead = false;  // of plans that choose one: Device::begin
 };

@@ -34,7 +34,8 @@ inline constexpr std::string_view kNormLinear = "norm_linear";
 inline constexpr std::string_view kRouteGlu = "route_moe_glu_quant";
 // Products of one value in int8, and the short convolution over the rows of one of them.
 inline constexpr std::string_view kLinearConv = "linear_conv";
-// Whether such devices make this product by their program for routers: f32 weights in whole vectors of four.
+// Whether such devices take this product for a router, which they join with the norm before it: f32 weights in whole vectors
+// of four.
 bool is_router(const Plan& plan, const Op& op);
 // Whether such devices compute this attention of few rows by splits of whole pages: its heads are whole vectors of four.
 bool splits_over_positions(const AttentionAttrs& attention);

@@ -20,8 +20,8 @@ struct ScratchBytes {
   uint64_t batch = 0;    // written by the CPU
   // Of plans that choose one: results and batch of every other step, where one is begun before the last has ended.
   uint64_t results_ahead = 0, batch_ahead = 0;
-  uint64_t partial =
-      0;  // what the first programs of an attention of few rows, of candidates, leave to the next
+  // What the first programs of an attention of few rows, of candidates, leave to the next ones.
+  uint64_t partial = 0;
   PromptMemory prompt;
 
   // As much as both need.
